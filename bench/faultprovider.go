@@ -70,7 +70,7 @@ func (p *provider) on(position string) {
 
 func (p *provider) Name() string                          { return p.patient.Name() }
 func (p *provider) Window(ctx context.Context) llm.Window { return p.patient.Window(ctx) }
-func (p *provider) Learnt() *llm.Learnt                   { return p.patient.(llm.Learner).Learnt() }
+func (p *provider) Learned() *llm.Learned                 { return p.patient.(llm.Learner).Learned() }
 
 func (p *provider) Generate(ctx context.Context, req llm.Request, show func(string)) (llm.Response, error) {
 	if p.fault.Slow && p.meets(isSummary([]byte(req.Messages[len(req.Messages)-1].Text))) {

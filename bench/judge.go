@@ -12,6 +12,7 @@ import (
 	"cairn/internal/tokens"
 
 	"cairn/chat"
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/internal/words"
 	"cairn/simulate"
@@ -64,7 +65,7 @@ type verdictsOf struct {
 	Example string `json:"example,omitempty"` // a text that was misjudged
 }
 
-func (v *verdicts) judge(recording, kind string, good bool, text string, items []summarize.Item, judge *summarize.Judge) {
+func (v *verdicts) judge(recording, kind string, good bool, text string, items []summarize.Item, j *judge.Judge) {
 	at := slices.IndexFunc(v.Kinds, func(k verdictsOf) bool { return k.Kind == kind })
 	if at < 0 {
 		at = len(v.Kinds)
@@ -72,14 +73,14 @@ func (v *verdicts) judge(recording, kind string, good bool, text string, items [
 	}
 	k := &v.Kinds[at]
 	k.Texts++
-	if why := judge.Refuses(judge.TextOf(text), "", "", summarize.MostOfSummary(items)); (why == "") != good {
+	if why := j.Refuses(j.TextOf(text), "", "", judge.MaxTokens(items)); (why == "") != good {
 		k.Wrong++
 		k.Example = fmt.Sprintf("%s, %d messages: %.200q (%v)", recording, len(items), text, why)
 	}
 	if !good {
 		return
 	}
-	checked := judge.Check(text)
+	checked := j.Check(text)
 	k.Lines += len(checked.Lines) + len(checked.Wrong)
 	k.Dropped += len(checked.Wrong)
 	if len(checked.Wrong) > 0 {
@@ -162,13 +163,13 @@ func (v *verdicts) judgeSpan(r recording, span, foreign []chat.Message) {
 	for _, m := range span {
 		tokens += chat.TokensOf(m)
 	}
-	judge := summarize.JudgeOf(items)
+	j := judge.Of(items)
 	good := func(kind, text string) {
 		if text != "" {
-			v.judge(r.name, kind, true, text, items, judge)
+			v.judge(r.name, kind, true, text, items, j)
 		}
 	}
-	bad := func(kind, text string) { v.judge(r.name, kind, false, text, items, judge) }
+	bad := func(kind, text string) { v.judge(r.name, kind, false, text, items, j) }
 	good("extractive summary", summarize.Extract(span, tokens/5, 0, "").Text)
 	good("sentences with names", namedSentences(span, tokens/5))
 	good("questions and answers", r.answered(span[0].Seq, span[len(span)-1].Seq))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/llm"
 )
@@ -107,9 +108,9 @@ func readLineSets(paths []string) (sets []lineSet, err error) {
 func (v *verdicts) judgeLines(sets []lineSet) {
 	for _, set := range sets {
 		for _, span := range set.Spans {
-			judge := summarize.JudgeOf(summarize.ItemsOf(span.messages(), summarize.MostOfMessage)).With(span.Before, span.Agent)
+			j := judge.Of(summarize.ItemsOf(span.messages(), summarize.MostOfMessage)).With(span.Before, span.Agent)
 			for _, line := range span.Lines {
-				checked := judge.Check(line.Text)
+				checked := j.Check(line.Text)
 				for _, of := range []*lineVerdicts{lineVerdictsOf(&v.LineClasses, line.Class, line.True), lineVerdictsOf(&v.LineLanguages, set.Language, line.True)} {
 					of.add(line.Text, checked)
 				}
@@ -160,7 +161,7 @@ func lineVerdictsOf(all *[]lineVerdicts, of string, isTrue bool) *lineVerdicts {
 	return &(*all)[at]
 }
 
-func (of *lineVerdicts) add(text string, checked summarize.Checked) {
+func (of *lineVerdicts) add(text string, checked judge.Checked) {
 	of.Lines++
 	switch {
 	case len(checked.Wrong) > 0:

@@ -116,11 +116,11 @@ func (b *trialRun) weigh(x *llmtest.Exchange) {
 	if !showsStack(x.Request, shown.Stack) { // a summary was applied after the request was built
 		return
 	}
-	var own llm.Learnt
+	var own llm.Learned
 	last := x.Request.Last().Text()
 	context := 0 // of the turn; usage includes it only after it is stored
 	if at := strings.LastIndex(last, "<now>"); at >= 0 {
-		context = int(float64(tokens.Estimate(last[at:])) * llm.LearntOf(b.now.Model, &own).Factor())
+		context = int(float64(tokens.Estimate(last[at:])) * llm.LearnedOf(b.now.Model, &own).Factor())
 	}
 	counted := x.Usage().Prompt
 	b.result.Gauge.add(100 * math.Abs(float64(shown.Used-shown.Parts.Reserve+context-counted)) / float64(counted))

@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"cairn/compactor"
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
+	"cairn/compactor/worker"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/prompts"
@@ -47,7 +49,7 @@ func (t promptTrial) measure(ctx context.Context, s *screen) (r promptResult, er
 		if err != nil {
 			return r, err
 		}
-		if t.first && n == 0 && one.failure != nil && !errors.As(one.failure, new(summarize.Refusal)) {
+		if t.first && n == 0 && one.failure != nil && !errors.As(one.failure, new(judge.Refusal)) {
 			return r, fmt.Errorf("ask %s: %w", t.promptOptions.model, one.failure) // the others would fail likewise
 		}
 		r.count(one)
@@ -110,7 +112,7 @@ func (t promptTrial) summarize(ctx context.Context, n, from int) (r spanResult, 
 		Records: memory.Of(conv).Records(), Window: func() int { return promptWindow },
 		Policy: func() compactor.Policy { return policy },
 		System: prompts.In(t.language).System, Language: t.language,
-		Worker: observedModel{t.model, run}, Spend: run.spend, Spent: run.spent, Strategy: run.strategy, Log: slog.New(run), Start: run.start,
+		Worker: observedModel{t.model, run}, Spend: run.spend, Spent: run.spent, Strategy: run.strategy, Log: slog.New(run),
 	})
 	if err != nil {
 		return r, err
@@ -118,7 +120,11 @@ func (t promptTrial) summarize(ctx context.Context, n, from int) (r spanResult, 
 	defer c.Close()
 	run.failure = errors.New("nothing was old enough to summarize")
 	c.Compact(compactor.Requested{Trigger: compactor.OnManual})
-	run.work()
+	for c.Busy() {
+		for _, work := range c.Work() {
+			c.Done(work.Run())
+		}
+	}
 	r = run.spanResult
 	r.memories, err = savedBy(ctx, conv)
 	return r, err
@@ -138,23 +144,11 @@ func savedBy(ctx context.Context, conv *store.Conversation) (contents []string, 
 // promptRun observes one compaction. All of it runs on one goroutine, but for records of the log.
 type promptRun struct {
 	spanResult
-	ctx   context.Context
-	queue []func() func()
-	made  bool // the worker has been asked
+	ctx  context.Context
+	made bool // the worker has been asked
 }
 
 var _ slog.Handler = (*promptRun)(nil)
-
-func (r *promptRun) start(slow func() func()) { r.queue = append(r.queue, slow) }
-
-// work runs what the compactor started, and what that starts.
-func (r *promptRun) work() {
-	for len(r.queue) > 0 {
-		slow := r.queue[0]
-		r.queue = r.queue[1:]
-		slow()()
-	}
-}
 
 func (r *promptRun) spend(counts bool) error {
 	if counts {
@@ -169,17 +163,17 @@ func (r *promptRun) spent(_ string, u llm.Usage) {
 }
 
 // strategy returns the named strategy, whose first summary is observed.
-func (r *promptRun) strategy(name string) compactor.Strategy {
-	return observedStrategy{compactor.StrategyOf(name), r}
+func (r *promptRun) strategy(name string) worker.Strategy {
+	return observedStrategy{worker.StrategyOf(name), r}
 }
 
 type observedStrategy struct {
-	compactor.Strategy
+	worker.Strategy
 	run *promptRun
 }
 
-func (o observedStrategy) Summarize(ctx context.Context, m compactor.Material) (summarize.Summary, error) {
-	if m.Worker == nil || o.run.made { // the extractive summarizer, after a failure
+func (o observedStrategy) Summarize(ctx context.Context, m worker.Material) (summarize.Summary, error) {
+	if !m.ByModel || o.run.made { // the extractive summarizer, after a failure
 		return o.Strategy.Summarize(ctx, m)
 	}
 	ctx, cancel := context.WithCancel(ctx)

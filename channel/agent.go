@@ -63,7 +63,7 @@ func (a Agent) engine(w *window, tools []llm.Tool, o compactor.Options) compacto
 	o.Tools = tools
 	o.MaxOutput = a.MaxOutput
 	o.Window = w.last
-	o.Learnt = w.learnt
+	o.Learned = w.learned
 	o.Model = a.Model.Name()
 	o.CacheTTL = llm.CacheTTLOf(a.Model)
 	o.Worker = a.Worker
@@ -83,7 +83,7 @@ func (a Agent) PolicyOf(ctx context.Context, records *store.Conversation) (compa
 type window struct {
 	model  llm.Model
 	tokens atomic.Int64
-	own    llm.Learnt // for a model that keeps no record itself
+	own    llm.Learned // for a model that keeps no record itself
 }
 
 func newWindow(ctx context.Context, model llm.Model) *window {
@@ -92,8 +92,8 @@ func newWindow(ctx context.Context, model llm.Model) *window {
 	return w
 }
 
-// learnt returns what is known about the model.
-func (w *window) learnt() *llm.Learnt { return llm.LearntOf(w.model, &w.own) }
+// learned returns what is known about the model.
+func (w *window) learned() *llm.Learned { return llm.LearnedOf(w.model, &w.own) }
 
 func (w *window) lookUp(ctx context.Context) int {
 	n := w.model.Window(ctx).Tokens
@@ -103,9 +103,9 @@ func (w *window) lookUp(ctx context.Context) int {
 
 func (w *window) last() int { return int(w.tokens.Load()) }
 
-// keepLearnt saves what the turn taught us about the models, after the reply has gone out.
-func (a *answerer) keepLearnt(ctx context.Context, log *slog.Logger, answering *llm.Learnt) {
-	for _, l := range []*llm.Learnt{a.window.learnt(), llm.LearntOf(a.agent.Worker, new(llm.Learnt)), answering} {
+// keepLearned saves what the turn taught us about the models, after the reply has gone out.
+func (a *answerer) keepLearned(ctx context.Context, log *slog.Logger, answering *llm.Learned) {
+	for _, l := range []*llm.Learned{a.window.learned(), llm.LearnedOf(a.agent.Worker, new(llm.Learned)), answering} {
 		if l == nil {
 			continue
 		}
@@ -151,7 +151,7 @@ type Probe struct {
 // Probe asks the model one short question with the tools of a turn; a full one also has the system prompt and
 // is long enough to be cached. Like a turn, it retries without tools if the server refuses them.
 func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Probe, error) {
-	learnt := llm.LearntOf(a.Model, new(llm.Learnt))
+	learned := llm.LearnedOf(a.Model, new(llm.Learned))
 	req := llm.Request{
 		Messages:  []llm.Message{{Role: llm.RoleUser, Text: "Answer with one word: are you there?", Images: pictures}},
 		MaxTokens: probeTokens, Spare: -1, Reasoning: a.Reasoning,
@@ -162,12 +162,12 @@ func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Pro
 		req.Head = 1
 		req.CacheKey = "cairn-probe"
 	}
-	if !learnt.Facts().RefusesTools {
+	if !learned.Facts().RefusesTools {
 		req.Tools = a.weighed()
 	}
 	resp, err := a.Model.Generate(ctx, req, nil)
 	if req.Tools != nil && llm.RefusesTools(err) {
-		learnt.NoTools()
+		learned.NoTools()
 		req.Tools = nil
 		resp, err = a.Model.Generate(ctx, req, nil)
 	}

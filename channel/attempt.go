@@ -85,7 +85,7 @@ func (a *attempt) half(err error) string {
 func rowOf(m llm.Message, seq, turn int64, pictures ...chat.Attachment) chat.Message {
 	row := chat.Message{
 		Seq: seq, Turn: turn, Role: m.Role, Text: m.Text, Calls: m.Calls, Attachments: pictures,
-		CallID: m.CallID, Tool: m.Tool, Native: m.Native, Time: time.Now(),
+		CallID: m.CallID, Tool: m.Tool, Quotes: m.Quotes, Native: m.Native, Time: time.Now(),
 	}
 	row.Tokens = chat.TokensOf(row)
 	return row

@@ -24,7 +24,7 @@ func TestForgetMeReachesThoughtsOfRunningTurn(t *testing.T) {
 		}
 		return llmtest.Say("well"), nil
 	}))
-	var page llm.Learnt
+	var page llm.Learned
 	page.Learn(func(f *llm.Facts) { f.WantsReasoning = true })
 	r.agent.Model = learningModel{r.model, &page}
 	r.say("my parrot is called Coco", false)
@@ -64,7 +64,7 @@ func TestFocusPurgedElsewhereDuringSummary(t *testing.T) {
 	r.sendNotes(20)
 	r.wantAnswer("/compact parrots", "Scheduled")
 	other := check.Must(store.Open(t.Context(), store.Options{Dir: r.dir, Shared: true}))(t)
-	check.Must(privacy.In(other).Erase(t.Context(), privacy.Who{Connector: "test", ID: ada.ID}, storetest.Find(t, other, place)))(t)
+	check.Must(privacy.In(other).Erase(t.Context(), store.Person{Connector: "test", ID: ada.ID}, storetest.Find(t, other, place)))(t)
 	check.NoError(t, other.Close())
 	r.ask("and now?")
 	for range 2 {

@@ -11,7 +11,6 @@ import (
 	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/privacy"
 	"cairn/store"
 )
 
@@ -115,7 +114,7 @@ func (h commandHost) Remembered(id int64, kind, content string) {
 	h.c.followers.remembered(id, kind, content)
 }
 
-func (h commandHost) Forget(ctx context.Context, who privacy.Who, in []*store.Conversation) (<-chan error, error) {
+func (h commandHost) Forget(ctx context.Context, who store.Person, in []*store.Conversation) (<-chan error, error) {
 	return h.hub.forgetPerson(ctx, who, in...)
 }
 
@@ -129,7 +128,7 @@ func (h commandHost) Context(ctx context.Context, speaker sentences.Speaker) (re
 	return now, err
 }
 
-func (h commandHost) Compact(ctx context.Context, request compactor.Requested) (compactor.Event, error) {
+func (h commandHost) Compact(ctx context.Context, request compactor.Requested) (compactor.Event, outcomeOf, error) {
 	return h.c.compact(ctx, request)
 }
 

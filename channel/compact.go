@@ -11,24 +11,50 @@ import (
 
 // What people, the model and the operator request of the engine.
 
-// compact asks the engine for a compaction, and returns how it started.
-func (l *loop) compact(ctx context.Context, w compactor.Requested) (began compactor.Event, err error) {
-	answer := make(chan compactor.Event, 1)
-	w.Began = func(began compactor.Event) { answer <- began }
-	err = l.tryDo(func(e *compactor.Compactor) { e.Compact(w) })
+// compact requests a compaction, and returns how it starts, and a function that waits for its outcome.
+func (l *loop) compact(ctx context.Context, w compactor.Requested) (started compactor.Event, outcome outcomeOf, err error) {
+	var p *compactor.Progress
+	err = l.tryDo(func(e *compactor.Compactor) { p = e.Compact(w) })
 	if err != nil {
-		return began, err
+		return started, nil, err
 	}
+	started, err = l.awaitEvent(ctx, func() compactor.Event { return p.Began })
+	outcome = func(ctx context.Context) (compactor.Event, error) {
+		return l.awaitEvent(ctx, func() compactor.Event { return p.Ended })
+	}
+	return started, outcome, err
+}
+
+// outcomeOf waits for the outcome of a requested compaction.
+type outcomeOf = func(context.Context) (compactor.Event, error)
+
+// awaitEvent waits until an event of a requested compaction is known.
+func (l *loop) awaitEvent(ctx context.Context, event func() compactor.Event) (compactor.Event, error) {
+	known := make(chan compactor.Event, 1)
+	l.inbox.post(func() {
+		l.runs.waiters = append(l.runs.waiters, func() bool {
+			e := event()
+			if e.State != "" {
+				known <- e
+			}
+			return e.State != "" || ctx.Err() != nil
+		})
+	})
 	select {
-	case began = <-answer:
-		return began, nil
+	case e := <-known:
+		return e, nil
 	case <-ctx.Done():
-		return began, ctx.Err()
+		return compactor.Event{}, ctx.Err()
+	case <-l.inbox.ended: // nothing changes any more
 	}
+	if e := event(); e.State != "" {
+		return e, nil
+	}
+	return compactor.Event{}, ErrClosed
 }
 
 func (c *conversation) wantSession(ctx context.Context) (wanted, later bool, err error) {
-	wanted, later, err = c.records.Compactions().WantSession(ctx, platformNow(c.connector))
+	wanted, later, err = c.records.Sessions().Request(ctx, platformNow(c.connector))
 	if err == nil && wanted {
 		c.wake()
 	}
@@ -71,13 +97,45 @@ func (l *loop) rewrite(summary int64, line int, text string, by compactor.Writer
 	return event, cmp.Or(err, failed)
 }
 
-// happened reports a step of a compaction; notify is what people want to see. It must not block.
-func (c *conversation) happened(e compactor.Event, notify string) {
-	c.publish(c.engine)
+// attend passes on what has happened in the engine, and starts the slow work that has become due. It follows each use of the
+// engine.
+func (c *conversation) attend() {
+	e := c.engine
+	if e == nil || c.runs.broken {
+		return
+	}
+	if events := e.Events(); len(events) > 0 {
+		c.publish(e)
+		for _, event := range events {
+			c.happened(event)
+		}
+	}
+	for _, work := range e.Work() {
+		c.runs.slow++
+		go func() {
+			r := work.Run()
+			c.inbox.post(func() { c.compacted(e, r) })
+		}()
+	}
+}
+
+// compacted passes the result of slow work to the engine that it belongs to, unless that was discarded meanwhile.
+func (c *conversation) compacted(e *compactor.Compactor, r compactor.Result) {
+	c.runs.slow--
+	for _, m := range r.Saved {
+		c.followers.remembered(m.ID, m.Kind, m.Content)
+	}
+	if c.engine == e && !c.runs.broken {
+		e.Done(r)
+	}
+}
+
+// happened reports a step of a compaction. It must not block.
+func (c *conversation) happened(e compactor.Event) {
 	if e.State == compactor.EventPrepared || e.State == compactor.EventFailed {
 		c.wake() // to save the usage
 	}
-	if c.followers.observer == nil && notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 &&
+	if c.followers.observer == nil && c.policy.get().Notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 &&
 		e.Kind != compactor.Rollup && e.Trigger != compactor.OnRepair {
 		c.unannounced = &e
 		c.wake()

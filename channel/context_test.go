@@ -155,10 +155,10 @@ func TestModelSeesCompactionFailure(t *testing.T) {
 
 type learningModel struct {
 	*llmtest.Model
-	page *llm.Learnt
+	page *llm.Learned
 }
 
-func (c learningModel) Learnt() *llm.Learnt { return c.page }
+func (c learningModel) Learned() *llm.Learned { return c.page }
 
 func (r *rig) contextTokens() (tokens int) {
 	r.t.Helper()

@@ -74,7 +74,7 @@ func (t *contextTool) answer(ctx context.Context, w contextCall) (string, error)
 		if err != nil {
 			return "", err
 		}
-		began, err := t.loop.compact(ctx, compactor.Requested{Trigger: compactor.OnSelf, Focus: w.Focus, With: with})
+		began, _, err := t.loop.compact(ctx, compactor.Requested{Trigger: compactor.OnSelf, Focus: w.Focus, With: with})
 		if began.State == compactor.EventNoop {
 			return asJSON(map[string]any{"started": false, "reason": began.Error}, err)
 		}

@@ -63,11 +63,8 @@ func (p *published) interrupt() {
 	}
 }
 
-// publish shows the fill of the window; e is nil if leftover work of a discarded engine wants that.
+// publish shows the fill of the window.
 func (p *published) publish(e *compactor.Compactor) {
-	if e == nil {
-		return
-	}
 	status := e.StatusReader()
 	p.engineStatus.Store(&status)
 }

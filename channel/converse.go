@@ -89,6 +89,7 @@ func (t *turn) add(m llm.Message, completion int, pictures ...chat.Attachment) {
 	t.do(func(e *compactor.Compactor) {
 		if t.changes.outdated && slices.Contains(task.Lookups, m.Tool) {
 			m.Text = "Error: what it found may have changed since. Call the tool again."
+			m.Quotes = llm.Quotes{}
 		}
 		row := rowOf(m, e.View().Next, t.Seq, pictures...)
 		if len(row.Native) > 0 {

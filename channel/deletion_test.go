@@ -56,7 +56,7 @@ func TestForgetMe(t *testing.T) {
 	r.sayAs("u1", "Ada", place, "parrots")
 	r.sayAs("u2", "Bo", place, "tea")
 	c := check.Must(r.store.Conversation(t.Context(), place))(t)
-	check.Must(privacy.In(r.store).Erase(t.Context(), privacy.Who{ID: "u1"}, c))(t) // the process dies at this point
+	check.Must(privacy.In(r.store).Erase(t.Context(), store.Person{ID: "u1"}, c))(t) // the process dies at this point
 	r.restart()
 	r.erased()
 	check.EqualAll(t, "the transcript", r.transcript(), []string{"user: tea"})
@@ -131,7 +131,7 @@ func TestForgetMeReachesRunningTurn(t *testing.T) {
 		}
 		return llmtest.Say("well"), nil
 	}))
-	var page llm.Learnt
+	var page llm.Learned
 	page.Learn(func(f *llm.Facts) { f.WantsReasoning = true }) // the server demands the reasoning of earlier turns with tool calls back
 	r.agent.Model = learningModel{r.model, &page}
 	r.overhear("my parrot is called Coco")

@@ -104,10 +104,10 @@ func (h *Hub) Away(ctx context.Context, connector string, earlier func(newest, f
 	return h.o.Store.Away(ctx, connector, earlier)
 }
 
-// Lately returns the conversations of a connector that were active lately, at most limit, and where each may have missed something:
-// after returns that from its newest message and its first, or "" for one that was not active.
-func Lately(ctx context.Context, h *Hub, connector string, limit int, after func(newest, first string) string) ([]Gap, error) {
-	return store.Lately(ctx, h.o.Store, connector, limit, after)
+// GapsToRecheck returns the conversations of a connector that were active lately, at most limit, and where each may have missed
+// something: after returns that from its newest message and its first, or "" for one that was not active.
+func GapsToRecheck(ctx context.Context, h *Hub, connector string, limit int, after func(newest, first string) string) ([]Gap, error) {
+	return store.GapsToRecheck(ctx, h.o.Store, connector, limit, after)
 }
 
 // CatchUp has a conversation read its gap before it takes up anything else, without waiting for that. after is where

@@ -14,7 +14,7 @@ import (
 
 // forgetPerson erases a person from conversations, and what their loops hold in memory. The messages are deleted in the
 // background; done receives the result of that.
-func (h *Hub) forgetPerson(ctx context.Context, who privacy.Who, in ...*store.Conversation) (done <-chan error, err error) {
+func (h *Hub) forgetPerson(ctx context.Context, who store.Person, in ...*store.Conversation) (done <-chan error, err error) {
 	if _, err := privacy.In(h.o.Store).Erase(ctx, who, in...); err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func (h *Hub) forgetPerson(ctx context.Context, who privacy.Who, in ...*store.Co
 				compactor.ForgetFocus(c.engine)
 			}
 		})
-		h.settle(records.Name())
+		h.settle(ctx, records.Name())
 	}
 	// A compaction that began meanwhile may have stored their focus once more.
 	if err := privacy.In(h.o.Store).EraseTyped(ctx, who, in...); err != nil {
@@ -34,10 +34,12 @@ func (h *Hub) forgetPerson(ctx context.Context, who privacy.Who, in ...*store.Co
 	return h.eraseAll(who.ID, in...), nil
 }
 
-// settle waits until an open conversation's loop has handled what was posted to it.
-func (h *Hub) settle(name string) {
+// settle waits until an open conversation's loop has handled what was posted to it, and no row with an earlier focus is being
+// written.
+func (h *Hub) settle(ctx context.Context, name string) {
 	if c, _ := h.find(name, nil); c != nil {
-		_ = c.tryDo(func(*compactor.Compactor) {}) // an error means that the loop has ended
+		// An error means that the loop has ended, or that nobody waits.
+		_ = c.until(ctx, func() (bool, error) { return c.engine == nil || !compactor.Restarts(c.engine), nil })
 		h.release(c)
 	}
 }

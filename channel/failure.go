@@ -85,7 +85,7 @@ func (f *failures) of(turn int64) int {
 
 // level returns the log level for a failed turn: a warning once per incident. If the model's server fails for everyone, all
 // conversations share one incident; a conversation that keeps failing once the server works for others is a separate incident.
-func (f *failures) level(err error, server *llm.Learnt) slog.Level {
+func (f *failures) level(err error, server *llm.Learned) slog.Level {
 	switch {
 	case errors.Is(err, compactor.ErrSpent): // the budget has its own line
 		return slog.LevelDebug
@@ -97,7 +97,7 @@ func (f *failures) level(err error, server *llm.Learnt) slog.Level {
 }
 
 // end records that a turn was answered, and reports whether that ends an incident.
-func (f *failures) end(server *llm.Learnt) bool {
+func (f *failures) end(server *llm.Learned) bool {
 	f.covered = false
 	f.announced = false
 	here := f.here.End()

@@ -186,7 +186,7 @@ func TestTurnFailuresAreIncidents(t *testing.T) {
 				return llm.Response{}, c.failure
 			}
 			return llmtest.Say("an answer; by the way, 401 Unauthorized is an HTTP status"), nil
-		}}, new(llm.Learnt)}
+		}}, new(llm.Learned)}
 		log := r.captureLog()
 		ask := func(places string) {
 			for _, place := range strings.Fields(places) {

@@ -72,6 +72,22 @@ func TestDuringConsult(t *testing.T) {
 	}
 }
 
+// The agent gets what is left of the turn, not the text that was deleted.
+func TestDeletionOfOneOfTwoQuestions(t *testing.T) {
+	r := newRig(t, echo)
+	critic := r.withCritic(nil)
+	critic.Func = inSteps(func(context.Context, int, llm.Request) (llm.Response, error) {
+		return useTool("recall", map[string]any{"query": "bridge"}), r.hub.Delete(context.Background(), place, "m2")
+	}, alwaysSay("No."))
+	first, second := r.inbound("is it high?", true), r.inbound("@critic is it firm?", true)
+	check.NoError(t, r.hub.DeliverAll(t.Context(), place, []channel.Inbound{first, second}))
+	r.waitForReplies()
+	check.Equal(t, "transcript", texts(r.transcript()), "user: is it high? | assistant: critic: No.")
+	check.Len(t, "requests to the critic", critic.Requests(), 2)
+	check.Contains(t, "request 1", textOf(critic.Requests()[0]), "is it firm?")
+	check.Lacks(t, "request 2", textOf(critic.Requests()[1]), "is it firm?")
+}
+
 func TestConsultIsRepeatedAfterRestart(t *testing.T) {
 	r := newRig(t, echo)
 	asked := make(chan struct{}, 1)

@@ -247,7 +247,7 @@ func (h *Hub) waitAll(ctx context.Context, workers bool) error {
 			if idle && err == nil && c.engine != nil {
 				c.engine.Drain()
 			}
-			return idle && !c.busy(), err
+			return idle && !c.runs.busy(), err
 		})
 		if err != nil {
 			return err

@@ -81,7 +81,7 @@ func TestChangeBeforeMessageIsShown(t *testing.T) {
 		storetest.Deliver(t, records, storetest.Said(1, "hello"))
 		conv := newConversation(&environment{life: t.Context(), o: Options{Log: slog.New(slog.DiscardHandler)}}, records.Name(), nil, records)
 		conv.engine = check.Must(compactor.Open(t.Context(), compactor.Options{
-			Records: memory.Of(records).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return 8_000 }, Start: conv.inbox.start,
+			Records: memory.Of(records).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return 8_000 },
 		}))(t)
 		dequeued := storetest.Deliver(t, records, storetest.Said(2, "the code is 4711"))
 		change(conv)

@@ -38,11 +38,6 @@ func (in *inbox) post(event func()) {
 	}
 }
 
-// start runs slow work of the engine in a child goroutine, see compactor.Options.
-func (in *inbox) start(slow func() (finish func())) {
-	go func() { in.post(slow()) }()
-}
-
 // run runs the posted events, each through guard.
 func (in *inbox) run(guard func(event func())) {
 	in.mu.Lock()
@@ -54,14 +49,16 @@ func (in *inbox) run(guard func(event func())) {
 	}
 }
 
-// runs is the loop's state of the child that works.
+// runs is the loop's state of its children.
 type runs struct {
-	working bool
-	again   bool          // there may be more work than the child knows of
-	err     error         // of the last try, which will be repeated; nil: it succeeded
-	panics  int           // since the child last succeeded
-	broken  bool          // something panicked: the engine is reloaded once the child has ended
-	waiters []func() bool // called after each step, until they return true
+	working bool              // the child that works runs
+	slow    int               // children that run work of the engine
+	again   bool              // there may be more work than the child knows of
+	err     error             // of the last try, which will be repeated; nil: it succeeded
+	panics  int               // since the child last succeeded
+	broken  bool              // something panicked: the engine is reloaded once the child has ended
+	served  []chan<- struct{} // to be closed after what the running event did is passed on
+	waiters []func() bool     // called after each step, until they return true
 }
 
 // loop is the goroutine that owns a conversation and its engine. Others post what it runs, and wait for what it has done.
@@ -119,7 +116,7 @@ func (c *conversation) own(leave func() bool) {
 	stop := c.life.Done()
 	worked := make(chan error)
 	c.runs.again = true
-	for c.runs.working || stop != nil || c.busy() {
+	for c.runs.working || c.runs.busy() || stop != nil {
 		if c.runs.again && !c.runs.working && stop != nil {
 			c.goWork(worked)
 		}
@@ -145,7 +142,7 @@ func (c *conversation) own(leave func() bool) {
 				c.engine.Close()
 			}
 		}
-		c.inbox.run(c.guard)
+		c.inbox.run(c.handle)
 		if c.runs.broken && !c.runs.working {
 			c.runs.broken = false
 			c.runs.again = false
@@ -165,9 +162,22 @@ func (c *conversation) own(leave func() bool) {
 	}
 }
 
+// handle runs a posted event, and what follows from it.
+func (c *conversation) handle(event func()) {
+	c.guard(event)
+	c.guard(c.attend)
+	for _, done := range c.runs.served {
+		close(done)
+	}
+	c.runs.served = nil
+}
+
+// busy reports whether a summary is being written.
+func (r *runs) busy() bool { return r.slow > 0 }
+
 // idle reports whether there is nothing to do until a message arrives.
 func (c *conversation) idle() bool {
-	return c.runs.done() && c.runs.err == nil && c.rest() <= 0 && c.sender.idle() && !c.busy() &&
+	return c.runs.done() && c.runs.err == nil && c.rest() <= 0 && c.sender.idle() && !c.runs.busy() &&
 		(c.engine == nil || c.engine.Wake().IsZero())
 }
 
@@ -185,9 +195,6 @@ func (l *loop) checkDue() {
 		l.engine.Check(l.life)
 	}
 }
-
-// busy reports whether a summary is being written.
-func (l *loop) busy() bool { return l.engine != nil && l.engine.Busy() }
 
 // shown publishes the current state, and returns when the engine wants to go on by itself; zero: never.
 func (c *conversation) shown() (wake time.Time) {
@@ -233,7 +240,7 @@ func (l *loop) tryDo(f func(e *compactor.Compactor)) error {
 	panicked := true
 	done := make(chan struct{})
 	l.inbox.post(func() {
-		defer close(done)
+		l.runs.served = append(l.runs.served, done)
 		f(l.engine)
 		panicked = false
 	})

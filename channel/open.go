@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"cairn/compactor"
-	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
@@ -61,7 +60,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	records := memory.Of(c.records).Records()
 	records.Prompt = s.agent.system()
 	o := compactor.Options{
-		Records: records, Slots: c.env.slots, Log: c.log, Policy: s.policy.get, Start: c.inbox.start,
+		Records: records, Slots: c.env.slots, Log: c.log, Policy: s.policy.get,
 		Open: c.tasks.Mention,
 		Spend: func(counts bool) error { // why no model may be called now
 			if c.paused(c.life) {
@@ -70,12 +69,6 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 			return c.calls.ForSummary(counts)
 		},
 		Spent: func(model string, u llm.Usage) { c.usage.count(store.ForSummary, model, u) },
-		After: func(e compactor.Event) { c.happened(e, s.policy.get().Notify) },
-		Saved: func(saved []summarize.MemoryDraft) {
-			for _, m := range saved {
-				c.followers.remembered(m.ID, m.Kind, m.Content)
-			}
-		},
 	}
 	if before := c.env.o.Before; before != nil {
 		o.Before = func(ctx context.Context, p compactor.Proposal) (string, error) { return before(ctx, c.name, p) }
@@ -102,7 +95,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 // burst returns how many estimated tokens the messages of one turn may take.
 func (a *answerer) burst() int {
 	window := a.policy.get().Window(a.window.last())
-	return compactor.BurstBudget(window * 100 / a.window.learnt().Scale())
+	return compactor.BurstBudget(window * 100 / a.window.learned().Scale())
 }
 
 // renew switches to the agent that the settings now name, and rereads what another process has changed, between turns, when

@@ -108,7 +108,8 @@ func (o Operator) Spending(ctx context.Context, name string) (*report.Spending, 
 // Compact requests a compaction that keeps what focus asks for, with a policy; the result shows how it starts.
 func (o Operator) Compact(ctx context.Context, name, focus string, with compactor.Patch) (began Event, err error) {
 	return onEngine(ctx, o, name, func(c *conversation) (Event, error) {
-		return c.compact(ctx, compactor.Requested{Trigger: compactor.OnManual, Focus: focus, With: with})
+		started, _, err := c.compact(ctx, compactor.Requested{Trigger: compactor.OnManual, Focus: focus, With: with})
+		return started, err
 	})
 }
 

@@ -78,7 +78,7 @@ func (t *turn) finish(ctx context.Context, o store.Outcome) error {
 		t.followers.replied(t.To, text, o.Failure)
 	}
 	t.check()
-	t.keepLearnt(t.life, t.log, t.learnt)
+	t.keepLearned(t.life, t.log, t.learned)
 	return nil
 }
 
@@ -104,7 +104,7 @@ func (t *turn) write(ctx context.Context, o store.Outcome) error {
 // storable returns the turn's messages as they are stored: with reasoning only if the provider demands it later and
 // it cannot repeat what was edited or deleted during the turn, and with a mark on calls that have lost it.
 func (t *turn) storable(e *compactor.Compactor, messages []chat.Message) []chat.Message {
-	wanted := t.window.learnt().Facts().WantsReasoning && !t.changes.seen
+	wanted := t.window.learned().Facts().WantsReasoning && !t.changes.seen
 	for i := range messages {
 		if !wanted || len(messages[i].Calls) == 0 {
 			messages[i].Native = nil

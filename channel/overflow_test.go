@@ -259,7 +259,7 @@ func TestPictures(t *testing.T) {
 func TestOverflowTeachesWindowAndFactor(t *testing.T) {
 	const window, size = 12_000, 2 // real tokens per estimated token
 	r := newRig(t, nil)
-	var page llm.Learnt
+	var page llm.Learned
 	overflows := 0
 	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		real := req.MaxTokens + len(textOf(req))/5*size

@@ -40,7 +40,7 @@ func (p *pictures) store(ctx context.Context, turn int64, result llm.Message) []
 // load loads the pictures of a request, and returns which; others are described in words.
 func (p *pictures) load(ctx context.Context, messages []llm.Message) (shown map[int64]bool) {
 	shown = make(map[int64]bool)
-	blind := p.window.learnt().Facts().RefusesImages
+	blind := p.window.learned().Facts().RefusesImages
 	for i, m := range messages {
 		if len(m.Images) == 0 {
 			continue
@@ -69,7 +69,7 @@ func (p *pictures) load(ctx context.Context, messages []llm.Message) (shown map[
 func (p *pictures) refuse(shown map[int64]bool, err error) {
 	if llm.TakesNoImages(err) {
 		p.log.Info("model_without_images", "effect", "images are described in words", "model", p.window.model.Name())
-		p.window.learnt().NoImages()
+		p.window.learned().NoImages()
 		return
 	}
 	p.log.Info("images_refused", "effect", "images are described in words", "model", p.window.model.Name(), "error", err)

@@ -57,7 +57,7 @@ func (t *turn) request(_ context.Context, left int) (llm.Request, error) {
 	})
 	messages := prompt.Messages
 	a.pictures = t.pictures.load(t.life, messages)
-	facts := t.window.learnt().Facts()
+	facts := t.window.learned().Facts()
 	if t.inWords {
 		messages, _ = llm.InWords(messages)
 	} else {
@@ -83,14 +83,14 @@ func (t *turn) request(_ context.Context, left int) (llm.Request, error) {
 // retry reports whether a failed request is worth repeating, and prepares the next one.
 func (t *turn) retry(_ context.Context, err error) bool {
 	a := t.attempt
-	learnt := t.window.learnt()
+	learned := t.window.learned()
 	model := t.agent.Model.Name()
 	failed, _ := errors.AsType[*llm.Error](err)
 	switch kind := llm.KindOf(err); {
 	case llm.RefusesTools(err) && a.tooled:
-		if !learnt.Facts().RefusesTools { // a worker may have learned it earlier
+		if !learned.Facts().RefusesTools { // a worker may have learned it earlier
 			t.log.Warn("model_without_tools", "effect", "answers without memory_search and recall", "model", model)
-			learnt.NoTools()
+			learned.NoTools()
 		}
 		return true
 	case llm.WantsReasoning(err) && !a.reasoned:

@@ -69,7 +69,7 @@ func (a Agent) otherServers(ctx context.Context, records *store.Conversation) ([
 // awaitTools waits, before a turn, for tools of servers that still connect after a start.
 func (c *conversation) awaitTools(ctx context.Context) error {
 	servers, err := c.agent.otherServers(c.life, c.records)
-	if err != nil || len(servers) == 0 || c.window.learnt().Facts().RefusesTools {
+	if err != nil || len(servers) == 0 || c.window.learned().Facts().RefusesTools {
 		return err
 	}
 	c.agent.Toolbox.Ready(ctx, servers)

@@ -59,7 +59,7 @@ type turn struct {
 	outcome string         // one of observe.Outcomes, so far
 	other   *task.Question // the agent that answers in place of the conversation's; nil: none
 	spend   func() error   // called before each model call; an error stops the call
-	learnt  *llm.Learnt    // of the model that answers; nil: none was asked
+	learned *llm.Learned   // of the model that answers; nil: none was asked
 	half    string         // what an attempt that failed had written; "": nothing
 	attempt *attempt       // the one that runs, or the last; nil: none has started
 }
@@ -162,9 +162,9 @@ func (t *turn) beginWith(ctx context.Context, recall int) (ok bool) {
 // attempts has the model answer until that succeeds, or fails for good.
 func (t *turn) attempts(ctx context.Context) error {
 	t.spend = t.calls.ForTurn(maxRequests)
-	t.learnt = t.window.learnt()
+	t.learned = t.window.learned()
 	if t.other != nil {
-		t.learnt = t.other.Learnt
+		t.learned = t.other.Learned
 	}
 	for {
 		t.attempt = t.newAttempt()
@@ -224,7 +224,7 @@ func (t *turn) passes(failed error) bool {
 
 // succeed closes a turn with the model's answer.
 func (t *turn) succeed(ctx context.Context, resp llm.Response) error {
-	if t.failures.end(t.learnt) {
+	if t.failures.end(t.learned) {
 		t.log.Info("turns_recovered")
 	}
 	err := t.close(ctx, resp.Message)
@@ -251,7 +251,7 @@ func (t *turn) giveUp(ctx context.Context, failed error) error {
 	t.step.Fail(failed)
 	t.outcome = observe.Failed
 	t.env.counters.ended(t.outcome)
-	t.log.Log(ctx, max(slog.LevelInfo, t.failures.level(failed, t.learnt)), "turn_failed",
+	t.log.Log(ctx, max(slog.LevelInfo, t.failures.level(failed, t.learned)), "turn_failed",
 		append(llm.LogAttrs(failed), "turn", t.Seq)...)
 	if t.Optional && t.failures.announced { // no one requested an answer, and people already know
 		t.discard()

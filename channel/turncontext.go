@@ -94,7 +94,7 @@ func (w *turnContext) recalled(ctx context.Context, budget int) (made compactor.
 	if err != nil && ctx.Err() == nil { // otherwise the turn is being stopped
 		w.log.Warn("recall_failed", "error", err)
 	}
-	return compactor.Context{Text: memories.text + messages.text, Memories: memories.of, Messages: messages.of}, version
+	return compactor.Context{Text: memories.text + messages.text, Quotes: llm.Quotes{Messages: messages.of, Memories: memories.of}}, version
 }
 
 // addTasks adds the open tasks to a turn context.

@@ -167,13 +167,13 @@ func (c *conversation) takeUp(ctx context.Context, burst []chat.Message) (own co
 
 // startSession starts a requested session once all earlier messages are dealt with.
 func (c *conversation) startSession(ctx context.Context) (started bool, err error) {
-	due, err := c.records.Compactions().SessionDue(ctx)
+	due, err := c.records.Sessions().Due(ctx)
 	if err != nil || !due || c.imports.unread.Load() { // it would begin before what is not read yet
 		return false, err
 	}
 	c.do(func(e *compactor.Compactor) { started, err = e.StartSession(ctx) })
 	if err == nil && !started {
-		err = c.records.Compactions().DropSession(ctx)
+		err = c.records.Sessions().DropRequest(ctx)
 	}
 	return err == nil, err
 }

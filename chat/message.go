@@ -36,6 +36,7 @@ type Message struct {
 	Calls  []llm.Call      // assistant: the tools it called
 	CallID string          // tool: the call it answers
 	Tool   string          // tool: the name of the tool
+	Quotes llm.Quotes      // tool: what its result quotes; set until the message is stored
 	Native json.RawMessage // see llm.Message; stored only if the provider requires it after the turn
 
 	Tokens    int    // tokens of the whole message in the prompt, without Native, see TokensOf
@@ -178,9 +179,18 @@ func ShownTokens(m Message, text string) int {
 	return cost
 }
 
+// CallTokens estimates what calls cost in a prompt.
 func CallTokens(calls ...llm.Call) (cost int) {
 	for _, call := range calls {
 		cost += tokens.PerMessage + tokens.Estimate(call.ID) + tokens.Estimate(call.Name) + tokens.Estimate(call.Arguments)
+	}
+	return cost
+}
+
+// ToolTokens estimates what the definitions of tools cost in each request.
+func ToolTokens(tools ...llm.Tool) (cost int) {
+	for _, t := range tools {
+		cost += tokens.PerMessage + tokens.Estimate(t.Name) + tokens.Estimate(t.Description) + tokens.Estimate(string(t.Parameters))
 	}
 	return cost
 }

@@ -39,7 +39,7 @@ func TestHiddenInMemoryLacksWhatWasDeletedMeanwhile(t *testing.T) {
 func TestRunningContextLosesMemoriesOfDeletedMessage(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	r.deliverMany(5, 10)
-	r.begin(r.deliver("and?", true), compactor.Context{Text: "recalled", Memories: []int64{1}})
+	r.begin(r.deliver("and?", true), compactor.Context{Text: "recalled", Quotes: llm.Quotes{Memories: []int64{1}}})
 	r.remove(2)
 	check.Lacks(t, "request", r.render(), "recalled")
 }
@@ -56,7 +56,7 @@ func TestRunningContextLosesChangedMemory(t *testing.T) {
 			r.deliverMany(5, 10)
 			old := r.c.History().version()
 			kept := check.Must(memory.Of(r.conv).Keep(t.Context(), memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Content: "The gate opens at eight.", Kind: "fact"}}))(t)
-			quoted := compactor.Context{Text: "recalled", Memories: []int64{kept.ID}}
+			quoted := compactor.Context{Text: "recalled", Quotes: llm.Quotes{Memories: []int64{kept.ID}}}
 			r.begin(r.deliver("and?", true), quoted)
 			check.NoError(t, change(memory.Of(r.conv), t.Context(), kept.ID))
 			r.c.Reread()
@@ -72,7 +72,7 @@ func TestContextOfEarlierHeadDoesNotBegin(t *testing.T) {
 	r.deliverMany(5, 10)
 	r.deliver("and?", true)
 	begin := func(text string, version int64) bool {
-		return r.c.History().Begin(compactor.Context{Text: text, Messages: []int64{2}}, version)
+		return r.c.History().Begin(compactor.Context{Text: text, Quotes: llm.Quotes{Messages: []int64{2}}}, version)
 	}
 	old := r.c.History().version()
 	r.edit(2, "something else")

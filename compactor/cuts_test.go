@@ -91,7 +91,7 @@ func TestCutsKeepCallsWithResults(t *testing.T) {
 			for _, l := range left {
 				calls += len(l.Calls)
 			}
-			for _, m := range viewOf(left).Render("") {
+			for _, m := range new(transcript.Rendering).Next("", viewOf(left).View) {
 				if m.Role == llm.RoleTool {
 					results++
 				}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -101,7 +100,7 @@ func TestRequestsNeverRepeatDeletedText(t *testing.T) {
 func TestRunningContextFollowsChanges(t *testing.T) {
 	r := newRig(t, 8000, nil)
 	r.deliverMany(5, 10)
-	r.begin(r.deliver("and?", true), compactor.Context{Text: "recalled", Messages: []int64{2}})
+	r.begin(r.deliver("and?", true), compactor.Context{Text: "recalled", Quotes: llm.Quotes{Messages: []int64{2}}})
 	r.edit(3, "another note")
 	r.pin(1)
 	check.Contains(t, "request", r.render(), "another note", "recalled")
@@ -172,9 +171,8 @@ func (g *secretRig) saySecretFirst() {
 	g.c.Reread()
 	g.thread(g.one.ID)
 	x := g.begin(g.deliver("what did I have?", true))
-	found, _ := json.Marshal(map[string]any{"messages": []map[string]any{{"seq": g.one.Seq, "who": "Ada", "text": "my " + oddWord}}})
 	x.add(chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: "c", Name: "recall", Arguments: `{"query":"machine"}`}}})
-	x.add(chat.Message{Role: llm.RoleTool, CallID: "c", Tool: "recall", Text: string(found)})
+	x.add(chat.Message{Role: llm.RoleTool, CallID: "c", Tool: "recall", Text: "my " + oddWord, Quotes: llm.Quotes{Messages: []int64{g.one.Seq}}})
 	x.finish("I know.")
 }
 
@@ -207,6 +205,7 @@ func (g *secretRig) summarize() {
 		p.PrepareThreshold = 0.15
 		p.TailTokens = 500
 		p.SpanTokens = 500
+		p.BackgroundFraction = 0.50 // of which a span may take a quarter
 	})
 	g.two = g.arrive(secretly("The second one."))
 	g.notesUntil(20, func() bool { g.waitIdle(); return g.summarizeOver(g.two.Seq, "'prepared'") > 0 })

@@ -13,6 +13,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/worker"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/store"
@@ -95,7 +96,7 @@ func TestFailedWorkerChangesNothing(t *testing.T) {
 }
 
 func TestEachStrategyKeepsTheWindow(t *testing.T) {
-	for _, name := range []string{compactor.StrategyWorker, compactor.StrategyExtractive, compactor.StrategyWindow} {
+	for _, name := range []string{worker.StrategyWorker, worker.StrategyExtractive, worker.StrategyWindow} {
 		r := newRig(t, 8000, &llmtest.Model{Func: goodSummary})
 		r.policy.Strategy = name
 		r.policy.ExtractMemories = true
@@ -104,11 +105,11 @@ func TestEachStrategyKeepsTheWindow(t *testing.T) {
 			r.deliverMany(8, 20)
 			r.applied()
 		}
-		check.Equal(t, name+" asks the model", len(r.worker.Requests()) > 0, name == compactor.StrategyWorker)
-		check.Equal(t, name+" only truncates", strings.Contains(r.head(), "have left the window here, without a summary"), name == compactor.StrategyWindow)
+		check.Equal(t, name+" asks the model", len(r.worker.Requests()) > 0, name == worker.StrategyWorker)
+		check.Equal(t, name+" only truncates", strings.Contains(r.head(), "have left the window here, without a summary"), name == worker.StrategyWindow)
 		r.waitIdle()
 		check.Len(t, name+": rows that await a model", r.rows(func(row compactor.Summary) bool {
-			return row.AwaitsModel || name == compactor.StrategyWorker && row.NeedsRepair()
+			return row.AwaitsModel || name == worker.StrategyWorker && row.NeedsRepair()
 		}), 0)
 		r.renderAfterRestart()
 	}

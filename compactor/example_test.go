@@ -11,6 +11,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/compactor/worker"
 	"cairn/llm"
 )
 
@@ -34,24 +35,22 @@ func Example() {
 	fmt.Println("messages in the prompt:", len(prompt.Messages), err)
 	// Output:
 	// summaries applied: 15 shown: 3
-	// #1 to #75: 75 messages
-	// #76 to #141: 66 messages
-	// #142 to #157: 16 messages
-	// messages in the prompt: 44 <nil>
+	// #1 to #74: 74 messages
+	// #75 to #138: 64 messages
+	// #139 to #154: 16 messages
+	// messages in the prompt: 47 <nil>
 }
 
 // wall runs a conversation of n messages about the stones of a wall.
-func wall(n int64, strategy func(string) compactor.Strategy) (*compactor.Compactor, *compactor.InMemory) {
+func wall(n int64, strategy func(string) worker.Strategy) (*compactor.Compactor, *compactor.InMemory) {
 	ctx := context.Background()
 	day := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	records := compactor.NewInMemory()
-	var work []func() (finish func()) // slow work that waits for the owner
 	c, err := compactor.Open(ctx, compactor.Options{
 		Records:  records,
 		Policy:   compactor.DefaultPolicy,
 		Strategy: strategy,
 		Window:   func() int { return 4000 },
-		Start:    func(slow func() (finish func())) { work = append(work, slow) },
 		Now:      func() time.Time { return day },
 		Log:      slog.New(slog.DiscardHandler),
 	})
@@ -67,9 +66,10 @@ func wall(n int64, strategy func(string) compactor.Strategy) (*compactor.Compact
 		}
 		c.Received(m)
 		c.Check(ctx)
-		for ; len(work) > 0; work = work[1:] {
-			finish := work[0]()
-			finish()
+		for c.Busy() {
+			for _, work := range c.Work() {
+				c.Done(work.Run())
+			}
 		}
 	}
 	return c, records
@@ -80,7 +80,7 @@ type speakers struct{}
 
 func (speakers) AsksModel() bool { return false }
 
-func (speakers) Summarize(ctx context.Context, m compactor.Material) (summarize.Summary, error) {
+func (speakers) Summarize(ctx context.Context, m worker.Material) (summarize.Summary, error) {
 	messages, err := m.Messages(ctx)
 	var names []string
 	for _, one := range messages {
@@ -92,13 +92,13 @@ func (speakers) Summarize(ctx context.Context, m compactor.Material) (summarize.
 }
 
 // A program can use its own strategy.
-func ExampleStrategy() {
-	c, records := wall(80, func(string) compactor.Strategy { return speakers{} })
+func Example_strategy() {
+	c, records := wall(80, func(string) worker.Strategy { return speakers{} })
 	defer c.Close()
 	head, _, _ := records.Head(context.Background())
 	for _, s := range head.Stack {
 		fmt.Println(s.Text)
 	}
 	// Output:
-	// 21 messages of Ada.
+	// 20 messages of Ada.
 }

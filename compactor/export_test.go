@@ -2,7 +2,6 @@ package compactor
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 
@@ -16,12 +15,14 @@ import (
 func (c *Compactor) Speak() { c.view.addressed = true }
 
 // Sight returns the current view. Unlike Request it starts no work.
-func (c *Compactor) Sight() []llm.Message { return c.view.Render(c.o.System) }
+func (c *Compactor) Sight() []llm.Message {
+	return new(transcript.Rendering).Next(c.o.System, c.view.View)
+}
 
 // Prospect describes what is wrong with the planned view, with everything prepared applied; "" if nothing is.
 func (c *Compactor) Prospect() string {
 	s := c.view
-	kept := c.ahead()
+	kept := c.now().ahead()
 	covered := func(rows []Summary, seq int64) bool {
 		return slices.ContainsFunc(rows, func(row Summary) bool { return row.Covers(seq) })
 	}
@@ -52,7 +53,7 @@ func (c *Compactor) Transcript() *transcript.State {
 	if c.outdated {
 		return nil
 	}
-	return c.state()
+	return c.view.current(c.rows())
 }
 
 // Rebuilt is the state for decisions, made anew from the view.
@@ -68,13 +69,19 @@ func (c *Compactor) Rebuilt() *transcript.State {
 	}
 	s := transcript.NewState(v.Head, verbatim, c.view.prepared(), v.state.NextSeq)
 	s.Open = v.Open
-	s.Running = c.state().Running
+	s.Running = c.view.current(c.rows()).Running
 	return s
 }
 
 // Refused returns what a strict provider rejects in a request, whose adjacent messages of users its
 // protocol joins; "" if nothing.
 func Refused(messages []llm.Message) string { return llmtest.Refused(llmtest.Joined(messages)) }
+
+// Row returns the row of a piece of work; summarizes says whether the piece makes its summary.
+func (w Work) Row() (row Summary, summarizes bool) {
+	_, summarizes = w.step.(summarizing)
+	return w.job.row, summarizes
+}
 
 func StackCost(rows []Summary) int { return transcript.StackCost(rows) }
 
@@ -83,23 +90,3 @@ func (c *Compactor) Filling() bool { return c.filling != nil }
 // HeadLength and Spare belong to the last request.
 func (c *Compactor) HeadLength() int { return c.lastRequest.rendering.HeadLen() }
 func (c *Compactor) Spare() int      { return max(c.lastRequest.spare, 1) }
-
-// ExtractOf makes an extract of a row: in a fold of it, or in a repair that takes its place.
-func ExtractOf(ctx context.Context, record Job, repaired bool, row Summary) (summarize.Summary, error) {
-	j := &job{row: row, children: []Summary{row}}
-	j.row.ID = row.ID + 100
-	j.row.Kind = Rollup
-	if repaired {
-		j.repaired = row
-	}
-	return extractive(ctx, j, record, 1000, nil)
-}
-
-// JudgeBeside returns the judge of a worker that was shown rows before and after its span.
-func JudgeBeside(items []summarize.Item, before Summary, later ...Summary) *summarize.Judge {
-	w := worker{j: &job{}, around: around{before: before, rows: later}}
-	for _, row := range later {
-		w.around.later = append(w.around.later, summarize.WrittenOf(row))
-	}
-	return w.judgeOf(items)
-}

@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"cairn/compactor/summarize"
+	"cairn/compactor/judge"
+	"cairn/compactor/worker"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -15,26 +16,27 @@ import (
 // A failed compaction: what is reported and logged, and when the next attempt is made.
 
 func (c *Compactor) fail(j *job, err error) {
-	changed := errors.Is(err, errChanged)
+	changed := errors.Is(err, worker.ErrChanged)
 	if j.ctx.Err() == nil && !changed { // otherwise it was stopped
 		c.retries.after(j, err, c.o.Now(), c.view.Head.Rows())
 		c.o.Log.Log(c.ctx, c.reports.levelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
 	e := c.reports.event(j.row, EventFailed)
+	e.BeforeTokens = c.meter.used(c.view)
 	e.Stopped = j.ctx.Err() != nil
 	e.Error = inWords(err)
 	if changed {
 		e.State = EventNoop
 	}
-	c.report(e)
+	c.notify(e)
 	if j.requested == 0 {
-		j.asked.answer(e) // it may have failed before it had a row
+		j.progress.answer(e) // it may have failed before it had a row
 	}
 }
 
 // inWords explains a failure to people, without internals.
 func inWords(err error) string {
-	if errors.Is(err, errChanged) {
+	if errors.Is(err, worker.ErrChanged) {
 		return reasonStale
 	}
 	return fmt.Sprintf("%s; nothing was lost", cmp.Or(reasonFor(err), "the summary could not be created or saved"))
@@ -43,7 +45,7 @@ func inWords(err error) string {
 // reasonFor returns why no summary was made, in words for people; "" if the reason is of no use to
 // them.
 func reasonFor(err error) string {
-	var refused summarize.Refusal
+	var refused judge.Refusal
 	switch {
 	case errors.Is(err, ErrSpent):
 		return ErrSpent.Error()
@@ -68,7 +70,7 @@ func reasonFor(err error) string {
 // may succeed.
 func modelDeclines(err error) bool {
 	kind := llm.KindOf(err)
-	return errors.As(err, new(summarize.Refusal)) || kind == llm.KindBadRequest || kind == llm.KindOverflow || kind == llm.KindFiltered
+	return errors.As(err, new(judge.Refusal)) || kind == llm.KindBadRequest || kind == llm.KindOverflow || kind == llm.KindFiltered
 }
 
 // instead returns the job that makes up for j, which failed: the extractive summarizer makes a row of
@@ -92,13 +94,14 @@ func (c *Compactor) instead(j *job, err error) *job {
 			c.noteDeclined(j.repaired.ID, d)
 			return nil
 		case repair:
-			apart.maxTokens = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), summarize.MinSummary) // its share of the tokens
+			apart.maxTokens = max(j.repaired.Tokens*j.row.Messages/max(j.repaired.Messages, 1), transcript.MinSummary) // its share of the tokens
 		}
 		apart.row.Declined = d
 	}
 	apart.extractive = true
 	apart.modelFollows = true
 	apart.allowed = true
+	apart.record = nil
 	apart.row.ID = 0
 	apart.row.By = ByExtractive
 	apart.row.Model = ""

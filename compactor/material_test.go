@@ -9,6 +9,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
+	"cairn/compactor/worker"
 	"cairn/llm"
 	"cairn/testkit/check"
 	"cairn/testkit/wordstest"
@@ -88,7 +89,7 @@ func TestQuotedSecretIsMaskedForWorker(t *testing.T) {
 	check.Lacks(t, "worker material", got, secret[:20])
 	check.Contains(t, "worker material", got, "masked: OpenAI key")
 	check.Contains(t, "people", chat.Header(m), secret)
-	check.Lacks(t, "extractive summary", fmt.Sprint(withoutSecrets([]chat.Message{m})), secret[:20])
+	check.Lacks(t, "extractive summary", fmt.Sprint(worker.WithoutSecrets([]chat.Message{m})), secret[:20])
 	s := viewOf(linesOf(m, resultTo("1", strings.Repeat("word ", 500))))
 	s.HeadText = transcript.HeadOpen + "\n\nAda: " + secret + "\n" + transcript.HeadClose
 	s.Messages[1].As.Text = "[Previous: used bash (#4)] Error: " + secret // cleared

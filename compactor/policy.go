@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/compactor/worker"
 	"cairn/transcript"
 )
 
@@ -57,7 +58,7 @@ type Policy struct {
 
 	StackBudget float64 `toml:"stack_budget" range:"0.02 to 0.40"` // share of the window that the stack may take
 
-	Strategy   string   `toml:"strategy"`                   // the name of the Strategy that makes summaries
+	Strategy   string   `toml:"strategy"`                   // the name of the worker.Strategy that makes summaries
 	Model      string   `toml:"model"`                      // for the worker; empty: the agent's
 	Reasoning  string   `toml:"worker_reasoning"`           // reasoning effort of the worker's model, one of llm.ReasoningEfforts; empty: the server's default
 	Focus      string   `toml:"focus"`                      // what every summary should keep
@@ -153,7 +154,7 @@ func DefaultPolicy() Policy {
 		KeepFirst: 1, KeepLastN: 4, PinBudget: 1000,
 		TailTokens: 16_000, SpanTokens: 12_000, TargetPct: 20, MaxSummary: 200_000,
 		StackBudget: 0.15, RollupFanIn: 6, EarlierSessions: 3,
-		Strategy: StrategyWorker, Reasoning: "low", Timeout: Duration(2 * time.Minute), MaxTurns: 10, FailureLimit: 3, Cooldown: Duration(5 * time.Minute),
+		Strategy: worker.StrategyWorker, Reasoning: "low", Timeout: Duration(2 * time.Minute), MaxTurns: 10, FailureLimit: 3, Cooldown: Duration(5 * time.Minute),
 		ExtractMemories: true, MaxMemories: 20,
 		ToolResultsKept: 3, ToolResultMinChars: 100, ToolOutputMaxLines: 50,
 		Notify: NotifyOff,
@@ -213,7 +214,7 @@ const (
 // it.
 func (p Policy) Prepare() float64 {
 	switch {
-	case p.Strategy == StrategyWindow: // nothing takes time to make
+	case p.Strategy == worker.StrategyWindow: // nothing takes time to make
 		return 0
 	case p.PrepareThreshold >= 0:
 		return p.PrepareThreshold

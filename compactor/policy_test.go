@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"cairn/compactor"
+	"cairn/compactor/worker"
 	"cairn/testkit/check"
 )
 
@@ -18,7 +19,7 @@ func another(f reflect.StructField, key string) string {
 	special := map[string]string{
 		"background_threshold": "0.7", "aggressive_threshold": "0.9", "emergency_threshold": "0.97", "prepare_threshold": "0.5",
 		"compact_at_tokens": "5000", "notify": "message", "stack_budget": "0.2", "worker_reasoning": "high",
-		"tail_tokens": "700", "span_tokens": "700", "max_summary_tokens": "700", "strategy": compactor.StrategyWindow,
+		"tail_tokens": "700", "span_tokens": "700", "max_summary_tokens": "700", "strategy": worker.StrategyWindow,
 	}
 	flipped := map[string]string{"true": "false", "false": "true"}[compactor.DefaultPolicy().Value(key)]
 	return cmp.Or(special[key], flipped, map[reflect.Kind]string{

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"cairn/compactor"
+	"cairn/compactor/worker"
 	"cairn/llm"
 	"cairn/testkit/check"
 	"cairn/transcript"
@@ -179,7 +180,7 @@ func (m *machine) checkRecovers(rt *rapid.T) {
 		stack += row.Cost()
 	}
 	for _, row := range slices.Concat(rowsOf(g.Past.Earlier), g.Stack) {
-		repaired := row.By == compactor.ByWorker || row.By == compactor.ByExtractive && (r.worker == nil || g.Policy.Strategy != compactor.StrategyWorker || !row.AwaitsModel)
+		repaired := row.By == compactor.ByWorker || row.By == compactor.ByExtractive && (r.worker == nil || g.Policy.Strategy != worker.StrategyWorker || !row.AwaitsModel)
 		// If the newest messages leave no room to grow, a row that is as short as possible waits,
 		// and so does one that is applied with prepared rows and finds no room.
 		goes := slices.ContainsFunc(g.Prepared, func(r compactor.Summary) bool { return r.From <= row.To && row.From <= r.To })

@@ -5,13 +5,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
+	"cairn/compactor/worker"
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
 	"cairn/llm"
@@ -40,14 +40,15 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (func(context.Conte
 	}
 	s := c.view
 	p := c.meter.policy()
-	j := &job{unchanged: ctx, policy: p, row: Summary{Focus: cmp.Or(focus, p.Focus)}}
-	w := c.models.newWorker(j, nil, c.view.around(j.row), mostOfRecap, mostOfRecap*3/2)
-	w.prompt = w.texts.Recap
-	return func(ctx context.Context) (Recap, error) { return recap(ctx, s, w, &c.reports) }, nil
+	a := worker.Assignment{
+		Row: Summary{Focus: cmp.Or(focus, p.Focus)}, Target: mostOfRecap, Limit: mostOfRecap * 3 / 2,
+		MaxCalls: p.MaxTurns, Reasoning: p.Reasoning, Timeout: time.Duration(p.Timeout),
+	}
+	return func(ctx context.Context) (Recap, error) { return recap(ctx, s, c.models.by, a, &c.reports) }, nil
 }
 
 // recap makes a recap of a view, and reports what a model does in it.
-func recap(ctx context.Context, s view, w worker, reports *reports) (r Recap, err error) {
+func recap(ctx context.Context, s view, w *worker.Worker, a worker.Assignment, reports *reports) (r Recap, err error) {
 	head, items := s.material(s.Shape.ClipTo, 0)
 	texts, hidden := s.summaries()
 	r.Hidden = hidden
@@ -57,12 +58,12 @@ func recap(ctx context.Context, s view, w worker, reports *reports) (r Recap, er
 	if head != "" {
 		items = slices.Insert(items, 0, summarize.Item{Text: head, From: 1, To: max(s.stored(), 1)})
 	}
-	if w.models.worker != nil {
-		r.Text, err = w.models.recapByModel(ctx, w, items)
+	if w.Model != nil {
+		r.Text, err = w.Recap(ctx, a, items)
 		if err == nil {
 			r.By = ByWorker
 			if reports.byModel.End() {
-				reports.log.Info("compactions_recovered", "by", r.By)
+				reports.o.Log.Info("compactions_recovered", "by", r.By)
 			}
 			return r, nil
 		}
@@ -73,49 +74,13 @@ func recap(ctx context.Context, s view, w worker, reports *reports) (r Recap, er
 		if llm.KindOf(err) != llm.KindOverflow { // which a compaction, in smaller requests, does not meet
 			level = reports.levelFor(err, true)
 		}
-		reports.log.Log(ctx, level, "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
+		reports.o.Log.Log(ctx, level, "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
 		r.Why = cmp.Or(reasonFor(err), "the request to the model could not be made")
 	}
-	texts = append(texts, summarize.Extract(saidIn(items), mostOfRecap, 0, w.j.row.Focus).Text)
+	texts = append(texts, summarize.Extract(summarize.MessagesIn(items), mostOfRecap, 0, a.Row.Focus).Text)
 	r.Text = summarize.ShortenSummary(secrets.Mask(strings.TrimSpace(strings.Join(texts, "\n\n"))), mostOfRecap)
 	r.By = ByExtractive
 	return r, nil
-}
-
-// recapByModel asks the worker's model once and, if that fails, the fallback: it is mostly the model
-// that answers here, so the view fits its window.
-func (m models) recapByModel(ctx context.Context, w worker, items []summarize.Item) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(w.j.policy.Timeout))
-	defer cancel()
-	release, err := m.slot(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer release()
-	ask := func(model llm.Model) (summarize.Summary, error) {
-		return m.guarded(ctx, func(ctx context.Context) (s summarize.Summary, err error) {
-			w, _ := w.withModel(ctx, model)
-			w.calls = new(callCount)
-			w.judge = w.judgeOf(items)
-			w.most = math.MaxInt
-			w.alive = func() {}
-			w.lines = &lineCheck{sentBack: true} // there is no second request
-			if w.room(w.messages(items, w.prompt), nil) < w.minAnswer() {
-				return s, &llm.Error{Kind: llm.KindOverflow, Message: "the recap's prompt is too long"}
-			}
-			s.Text, err = w.withoutTools(ctx, items)
-			return s, err
-		})
-	}
-	s, err := ask(m.worker)
-	if err != nil && m.fallback != nil && ctx.Err() == nil {
-		s, err = ask(m.fallback)
-	}
-	if err != nil {
-		return "", err
-	}
-	judged := w.judgeOf(items).Check(summarize.ShortenSummary(secrets.Mask(s.Text), w.limit))
-	return marked(judged), nil
 }
 
 // summaries returns the texts above the messages, oldest first, and how many messages of the
@@ -189,7 +154,7 @@ func (s view) briefing(most int, question chat.Message) string {
 func (s view) material(most int, without int64) (head string, items []summarize.Item) {
 	head = s.HeadContent()
 	for _, shown := range s.Messages {
-		m := withoutSecrets([]chat.Message{*shown.Message})[0]
+		m := worker.WithoutSecrets([]chat.Message{*shown.Message})[0]
 		text := transcript.Show(m, transcript.Shape{ClipTo: most}).As.Text
 		switch {
 		case m.Seq == without || text == "":

@@ -3,12 +3,10 @@ package compactor
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
-	"cairn/chat"
-	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
+	"cairn/transcript"
 )
 
 // Repair: a model rewrites what the extractive summarizer made in its place. Rows that await a
@@ -85,66 +83,21 @@ func (pl *planner) repairOf(row Summary, s view, used int, fills bool) *job {
 		j.maxTokens = max(j.maxTokens, tokens.Estimate(row.Text))
 	}
 	// A placeholder gets less text rather than forcing a fold of what a model wrote.
-	if left := p.stackBudget(pl.meter.budget()) - s.StackCost() + row.Tokens - headingCost; fills && left >= summarize.MinSummary {
+	if left := p.stackBudget(pl.meter.budget()) - s.StackCost() + row.Tokens - headingCost; fills && left >= transcript.MinSummary {
 		j.maxTokens = min(j.maxTokens, left)
 	}
-	if j.maxTokens < summarize.MinSummary {
+	if j.maxTokens < transcript.MinSummary {
 		return nil
 	}
 	return j
 }
 
-// maxRepairMessages is the most messages of one repair.
-const maxRepairMessages = 1000
-
 // narrowed returns a function that returns the row that j makes. It limits a model's repair of
-// messages to what one request can contain: the newest whole turns of the row's span, as the worker
-// reads them, with room for their summary. So a large row is repaired piece by piece, and each piece
-// is kept.
+// messages to what one request can contain.
 func (pl *planner) narrowed(j *job, records Records) func(context.Context) (Summary, error) {
 	if j.repaired.ID == 0 || j.extractive || j.row.Kind != Leaf {
 		return func(context.Context) (Summary, error) { return j.row, nil }
 	}
-	w := pl.models.newWorker(j, nil, pl.ahead.around(j.row), summarize.MinSummary, summarize.MinSummary)
-	return func(ctx context.Context) (Summary, error) { return w.narrow(ctx, records) }
-}
-
-func (w worker) narrow(ctx context.Context, records Records) (Summary, error) {
-	j, row := w.j, w.j.row
-	w, most := w.withModel(ctx, w.models.worker)
-	most = min(most, w.piece()) * 100 / (100 + j.policy.TargetPct) // less the summary
-	from := max(row.From, row.To-maxRepairMessages)
-	all, err := records.Span(ctx, from, row.To)
-	if err != nil {
-		return row, fmt.Errorf("read what is repaired: %w", err)
-	}
-	if len(all) == 0 {
-		return row, nil
-	}
-	if from > row.From && all[len(all)-1].Turn >= from {
-		all = slices.DeleteFunc(all, func(m chat.Message) bool { return m.Turn < from })
-	}
-	if w.models.declineCount(j.repaired) > 0 {
-		most = min(most, max(summarize.CostOfItems(summarize.ItemsOf(all, summarize.MostOfMessage))/2, minPiece))
-	}
-	n := len(all)
-	tokens := 0
-	for n > 0 {
-		first := n
-		for first > 0 && all[first-1].Turn == all[n-1].Turn {
-			first--
-		}
-		turn := summarize.CostOfItems(summarize.ItemsOf(all[first:n], summarize.MostOfMessage))
-		if tokens > 0 && tokens+turn > most {
-			break
-		}
-		n = first
-		tokens = tokens + turn
-	}
-	if n > 0 || from > row.From {
-		row.From = max(row.From, all[n].Turn)
-		row.FromTime = all[n].Time
-		row.Messages = len(all) - n
-	}
-	return row, nil
+	a := pl.assignment(j)
+	return func(ctx context.Context) (Summary, error) { return pl.models.by.Narrow(ctx, a, records.Span) }
 }

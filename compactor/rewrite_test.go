@@ -10,6 +10,7 @@ import (
 
 	"cairn/compactor"
 	"cairn/compactor/summarize"
+	"cairn/compactor/worker"
 	"cairn/testkit/check"
 	"cairn/transcript"
 )
@@ -19,7 +20,7 @@ type lines struct{}
 
 func (lines) AsksModel() bool { return false }
 
-func (lines) Summarize(_ context.Context, m compactor.Material) (summarize.Summary, error) {
+func (lines) Summarize(_ context.Context, m worker.Material) (summarize.Summary, error) {
 	text := fmt.Sprintf("## Facts\n- what they said (#%d)\n- a guess\n- copied [no evidence]", m.Row.From)
 	known := []transcript.Line{{At: 1, Seqs: []int64{m.Row.From, 1 << 40}}, {At: 2}, {At: 3, Seqs: []int64{m.Row.To}}, {At: 9}}
 	return summarize.Summary{Text: text, Lines: known, Dropped: 1}, nil
@@ -35,7 +36,7 @@ func (r *rig) rewrites(number int, text string) compactor.Event {
 }
 
 func TestMarksOfLinesWithoutEvidence(t *testing.T) {
-	r := newRig(t, 16_000, nil, func(o *compactor.Options) { o.Strategy = func(string) compactor.Strategy { return lines{} } })
+	r := newRig(t, 16_000, nil, func(o *compactor.Options) { o.Strategy = func(string) worker.Strategy { return lines{} } })
 	r.deliverMany(60, 30)
 	r.compactAndWait()
 	row := r.c.Status().Stack[0]
@@ -76,7 +77,7 @@ func TestRewriteDuringRepair(t *testing.T) {
 }
 
 func TestRewriteIsRefused(t *testing.T) {
-	r := newRig(t, 4000, nil, func(o *compactor.Options) { o.Strategy = func(string) compactor.Strategy { return lines{} } })
+	r := newRig(t, 4000, nil, func(o *compactor.Options) { o.Strategy = func(string) worker.Strategy { return lines{} } })
 	r.deliverMany(60, 30)
 	r.compactAndWait()
 	id := r.c.Status().Stack[0].ID

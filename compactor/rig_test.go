@@ -33,21 +33,22 @@ type rig struct {
 	name   string // of the conversation; empty: terminal:test
 	window int
 	policy compactor.Policy
-	worker *llmtest.Model                                                    // nil: no model
-	tune   []func(*compactor.Options)                                        // what changes the options that open makes
-	hold   func(started compactor.Event, slow func() func()) (finish func()) // see owner
+	worker *llmtest.Model                        // nil: no model
+	tune   []func(*compactor.Options)            // what changes the options that open makes
+	hold   func(compactor.Work) compactor.Result // see owner
+	listen func([]compactor.Event)               // called with the events of a step of the owner; nil: nobody listens
 
-	store  *store.Store
-	conv   *store.Conversation
-	c      *owner
-	said   []chat.Message // all inputs in order, as last edited
-	gone   map[int64]bool // those deleted
-	ends   []int64        // the last seqs of the ended sessions
-	quiet  bool           // no message is addressed to the bot
-	edits  int            // so far
-	model  string         // its name
-	learnt llm.Learnt     // of the model, over restarts
-	size   float64        // real tokens for one estimated, of a provider that counts; 0: it does not
+	store   *store.Store
+	conv    *store.Conversation
+	c       *owner
+	said    []chat.Message // all inputs in order, as last edited
+	gone    map[int64]bool // those deleted
+	ends    []int64        // the last seqs of the ended sessions
+	quiet   bool           // no message is addressed to the bot
+	edits   int            // so far
+	model   string         // its name
+	learned llm.Learned    // of the model, over restarts
+	size    float64        // real tokens for one estimated, of a provider that counts; 0: it does not
 
 	borrowed bool         // the store is open already, and stays open
 	look     *store.Store // for concurrent reads; nil: not opened yet
@@ -59,10 +60,10 @@ type rig struct {
 // learner is a worker about which things are learned until a restart.
 type learner struct {
 	llm.Model
-	learnt llm.Learnt
+	learned llm.Learned
 }
 
-func (l *learner) Learnt() *llm.Learnt { return &l.learnt }
+func (l *learner) Learned() *llm.Learned { return &l.learned }
 
 func newRig(t testing.TB, window int, worker *llmtest.Model, tune ...func(*compactor.Options)) *rig {
 	t.Helper()
@@ -104,14 +105,9 @@ func (r *rig) open() {
 		Policy:  func() compactor.Policy { return under(&r.mu, &r.policy) },
 		Window:  func() int { return under(&r.mu, &r.window) },
 		Model:   r.model,
-		Learnt:  func() *llm.Learnt { return &r.learnt },
+		Learned: func() *llm.Learned { return &r.learned },
 		System:  "You are a test.", MaxOutput: 100,
 		Log: slog.New(slog.DiscardHandler),
-		After: func(e compactor.Event) {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.events = append(r.events, e)
-		},
 	}
 	if r.worker != nil {
 		o.Worker = &learner{Model: r.worker}
@@ -121,6 +117,16 @@ func (r *rig) open() {
 	}
 	r.c = openOwner(r.t, o)
 	r.c.hold = r.hold
+	r.c.listen = r.hear
+}
+
+func (r *rig) hear(events []compactor.Event) {
+	r.mu.Lock()
+	r.events = append(r.events, events...)
+	r.mu.Unlock()
+	if r.listen != nil {
+		r.listen(events)
+	}
 }
 
 // slow skips a test under the race detector, and runs it beside others.

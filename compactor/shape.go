@@ -1,7 +1,8 @@
 package compactor
 
 import (
-	"cairn/compactor/summarize"
+	"cairn/chat"
+	"cairn/compactor/worker"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/transcript"
@@ -16,7 +17,7 @@ const (
 	firstShare   = 10 // first messages and pins: 1/10
 	stackShare   = 2  // summaries shown: 1/2
 	entryShare   = 3  // one summary: at least 1/3 of the stack's budget
-	spanPercent  = 15 // summarized ahead at once: 15 %
+	spanShare    = 4  // summarized ahead at once: 1/4 of the background fraction, which is about half of what it takes from messages
 	pastShare    = 2  // earlier sessions, of the stack's budget: 1/2
 )
 
@@ -30,14 +31,7 @@ func Reserve(maxOutput, window int) int {
 
 // FrameCost returns what the system prompt and the tools take of each request, in estimated tokens.
 func FrameCost(system string, tools []llm.Tool) int {
-	return tokens.PerMessage + tokens.Estimate(system) + costOfTools(tools)
-}
-
-func costOfTools(tools []llm.Tool) (cost int) {
-	for _, t := range tools {
-		cost += tokens.PerMessage + tokens.Estimate(t.Name) + tokens.Estimate(t.Description) + tokens.Estimate(string(t.Parameters))
-	}
-	return cost
+	return tokens.PerMessage + tokens.Estimate(system) + chat.ToolTokens(tools...)
 }
 
 // ContextTokens estimates what the text of a turn context costs in the prompt.
@@ -56,8 +50,11 @@ func (p Policy) shape(window int) transcript.Shape {
 	}
 }
 
-// spanTokens returns how many tokens are summarized ahead at once.
-func (p Policy) spanTokens(window int) int { return min(p.SpanTokens, window*spanPercent/100) }
+// spanTokens returns how many tokens are summarized ahead at once: at most about half of what leaves
+// at the background level, when messages take half of the window.
+func (p Policy) spanTokens(window int) int {
+	return min(p.SpanTokens, int(p.BackgroundFraction*float64(window))/spanShare)
+}
 
 func (p Policy) stackBudget(window int) int { return int(p.StackBudget * float64(window)) }
 
@@ -78,7 +75,7 @@ func (p Policy) entryCap(window, left int) int {
 
 // target returns the length aimed at for the summary of a span, in tokens, limited to most.
 func (p Policy) target(spanTokens, most int) int {
-	return max(min(spanTokens*p.TargetPct/100, most), summarize.MinSummary)
+	return worker.Length(spanTokens, p.TargetPct, most)
 }
 
 // headingCost is the most tokens of the heading above a summary's text.

@@ -175,7 +175,7 @@ func TestReasoningIsKeptWithinTurn(t *testing.T) {
 	check.Equal(t, "reasonings in the next turn's request", reasonings(r.c.Sight()), 0)
 
 	r = newRig(t, 32_000, nil)
-	r.learnt.Learn(func(f *llm.Facts) { f.WantsReasoning = true })
+	r.learned.Learn(func(f *llm.Facts) { f.WantsReasoning = true })
 	r.useReasoningModel("because " + filler(300))
 	before = prompt(r)
 	r.useReasoningModel("because " + filler(300))
@@ -187,12 +187,12 @@ func TestReasoningIsKeptWithinTurn(t *testing.T) {
 
 func TestReasoningIsHiddenFromOtherModels(t *testing.T) {
 	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
-	r.learnt.Learn(func(f *llm.Facts) { f.WantsReasoning = true })
+	r.learned.Learn(func(f *llm.Facts) { f.WantsReasoning = true })
 	r.chat(10)
 	r.useReasoningModel("because")
 	r.chat(10)
-	other := new(llm.Learnt)
-	r.tune = append(r.tune, func(o *compactor.Options) { o.Learnt = func() *llm.Learnt { return other } })
+	other := new(llm.Learned)
+	r.tune = append(r.tune, func(o *compactor.Options) { o.Learned = func() *llm.Learned { return other } })
 	r.restart()
 	hidden := func(what string) {
 		t.Helper()

@@ -5,7 +5,6 @@ package compactor
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/compactor/worker"
 	"cairn/llm"
 )
 
@@ -69,7 +69,7 @@ func bound(text string) float64 {
 // Validate returns everything that is wrong with the policy.
 func (p Policy) Validate() []*FieldError {
 	errs := append(p.validateLevels(),
-		checkChoice("strategy", fmt.Sprintf("%q", p.Strategy), p.Strategy, "one of", slices.Sorted(maps.Keys(strategies))),
+		checkChoice("strategy", fmt.Sprintf("%q", p.Strategy), p.Strategy, "one of", worker.Strategies()),
 		CheckReasoning("worker_reasoning", p.Reasoning),
 	)
 	for field, value := range reflect.ValueOf(p).Fields() {
@@ -160,7 +160,7 @@ func (p Policy) Explain(system string, tools []llm.Tool, maxOutput, window int) 
 		{"prepare_threshold", "", of(p.Prepare()), "from here on, summaries are prepared", ""},
 		{"stack_budget", "", p.stackBudget(shared), "all summaries together; beyond it they are rolled up", fmt.Sprintf("one summary may have %d, earlier sessions %d", p.entryCap(shared, p.stackBudget(shared)), p.maxPast(shared))},
 		{"tail_tokens", "", p.tail(shared), fmt.Sprintf("the newest %s stay verbatim, up to this many tokens%s", p.newest(), limited(p.TailTokens, p.tail(shared), "a quarter of the window")), ""},
-		{"span_tokens", "", p.spanTokens(shared), "messages that one prepared summary covers" + limited(p.SpanTokens, p.spanTokens(shared), "15 % of the window"), fmt.Sprintf("its summary has about %d (target_percentage = %d)", p.target(p.spanTokens(shared), p.entryCap(shared, p.stackBudget(shared))), p.TargetPct)},
+		{"span_tokens", "", p.spanTokens(shared), "messages that one prepared summary covers" + limited(p.SpanTokens, p.spanTokens(shared), "a quarter of background_fraction of the window"), fmt.Sprintf("its summary has about %d (target_percentage = %d)", p.target(p.spanTokens(shared), p.entryCap(shared, p.stackBudget(shared))), p.TargetPct)},
 		{"pin_budget", "", min(p.PinBudget, shared/firstShare), "first messages and pins" + limited(p.PinBudget, shared/firstShare, "a tenth of the window"), ""},
 		{"max_output_tokens", fmt.Sprint(maxOutput), Reserve(maxOutput, shared), "reserved for the reply; counts as used" + limited(maxOutput, Reserve(maxOutput, shared), "an eighth of the window"), "all levels: less room is left for messages"},
 		{"instructions", "", FrameCost(system, tools), "system prompt and tools; they count as used", "all levels: less room is left for messages"},

@@ -2,6 +2,7 @@ package compactor_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -22,6 +23,17 @@ func wantNotes(t *testing.T, r *rig, want ...int64) {
 	slices.Sort(got)
 	check.EqualAll(t, "messages of the memories", got, want)
 }
+
+// saving returns a call of memory_save with memories of these messages.
+func saving(id string, seqs ...int) llm.Call {
+	memories := []map[string]any{}
+	for _, seq := range seqs {
+		memories = append(memories, map[string]any{"content": fmt.Sprintf("Ada wrote note-%d.", seq-1), "kind": "fact", "messages": []int{seq}})
+	}
+	return llmtest.Call(id, "memory_save", map[string]any{"memories": memories})
+}
+
+const whatAdaWrote = "Ada wrote notes, from note-0 on."
 
 // TestMemoriesOutliveTheirSummary: they passed their own checks, and nobody saves from their messages again.
 func TestMemoriesOutliveTheirSummary(t *testing.T) {
@@ -49,7 +61,7 @@ func TestMemoriesOutliveTheirSummary(t *testing.T) {
 			if n > 1 {
 				return llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503}
 			}
-			return llmtest.Use(saving("a", 1), summarizing(whatAdaWrote)), nil
+			return llmtest.Use(saving("a", 1), summary(whatAdaWrote).Message.Calls[0]), nil
 		}}
 		var offered []bool
 		other := &llmtest.Model{Label: "large", Tokens: 4000, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {

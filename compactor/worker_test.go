@@ -121,23 +121,6 @@ func TestFailedChunkFailsJob(t *testing.T) {
 	check.Equal(t, "view", r.render(), before)
 }
 
-func TestWorkerMaxTurns(t *testing.T) {
-	for _, turns := range []int{1, 3, 10} {
-		r := newRig(t, 100_000, &llmtest.Model{Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-			if n%2 == 0 {
-				return llmtest.Say("<think>hm</think>"), nil
-			}
-			return llmtest.Use(llmtest.Call("m", "memory_save", map[string]any{"content": fmt.Sprint("fact ", n), "kind": "fact", "messages": []int{1}})), nil
-		}})
-		r.policy.MaxTurns = turns
-		r.chat(30)
-		r.compact("")
-		asked := r.worker.Requests()
-		check.That(t, len(asked) < turns || len(asked) == turns && asked[turns-1].ForceTool == "summarize",
-			"max_turns %d: %d calls, the last with a choice of tools", turns, len(asked))
-	}
-}
-
 func (r *rig) watchHarbour(n int) {
 	r.t.Helper()
 	r.arriveMany(n, func(i int) string {

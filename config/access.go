@@ -74,7 +74,7 @@ func (c *checker) checkAccess(connector string, a access.Access) {
 		"allow": a.Allow, "deny": a.Deny, "bots": a.Bots, "owners": a.Owners, "managers": a.Managers,
 	} {
 		for _, id := range list {
-			c.report.checkID(connector+"."+key, connector, id)
+			c.checkID(connector+"."+key, connector, id)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func (c *checker) checkBinding(path string, b Binding) {
 		agents = append(agents, a.ID)
 	}
 	if b.Agent != "" {
-		c.report.checkNames(path+".agent", "agent", []string{b.Agent}, agents)
+		c.checkNames(path+".agent", "agent", []string{b.Agent}, agents)
 	}
 	for key, id := range map[string]string{"server": b.Server, "channel": b.Channel} {
 		switch {
@@ -160,7 +160,7 @@ func (c *checker) checkBinding(path string, b Binding) {
 		case b.Connector == terminalName && key == "server":
 			c.report.problem(path+".server", "server: the terminal has none")
 		case b.Connector != "":
-			c.report.checkID(path+"."+key, b.Connector, id)
+			c.checkID(path+"."+key, b.Connector, id)
 		case !idForms["discord"].MatchString(id) && !idForms["slack"].MatchString(id):
 			c.report.problem(path+"."+key, fmt.Sprintf(`%s: %q must be an id of Discord or Slack; for the terminal, also set connector = "terminal"`, key, id))
 		}

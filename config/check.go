@@ -31,7 +31,7 @@ func (c *checker) check() {
 	c.report.must(err == nil && c.s.TimeZone != "", "time_zone", c.s.TimeZone, `be a place such as "Europe/Berlin", "UTC", or "Local" for the machine's own zone`)
 	c.checkPrices()
 	c.report.must(c.s.DataDir != "", "data_dir", c.s.DataDir, "name a folder")
-	c.report.checkNames("restricted", "command", c.s.Restricted, commandNames(func(command.Command) bool { return true }))
+	c.checkNames("restricted", "command", c.s.Restricted, commandNames(func(command.Command) bool { return true }))
 	if err := CheckHealth(c.s.Health); err != nil {
 		c.report.problem("health", err.Error())
 	}
@@ -52,7 +52,7 @@ func (c *checker) checkAgents() {
 	ids := map[string]bool{}
 	for i, agent := range c.s.Agents {
 		path := agentPath(i)
-		c.report.checkNewID(path, agent.ID, ids, !strings.ContainsFunc(agent.ID, unaddressable) && !strings.HasSuffix(agent.ID, "."),
+		c.checkNewID(path, agent.ID, ids, !strings.ContainsFunc(agent.ID, unaddressable) && !strings.HasSuffix(agent.ID, "."),
 			`letters, digits, "-", "_" and ".", because people write @id to ask an agent, e.g. "cairn"`)
 		if strings.ToLower(agent.ID) != agent.ID {
 			c.report.warn(path+".id", fmt.Sprintf("id = %q: people must write the capitals too, as @%[1]s; use lower case", agent.ID))
@@ -64,7 +64,7 @@ func (c *checker) checkAgents() {
 	}
 	known := slices.Sorted(maps.Keys(ids))
 	for i, agent := range c.s.Agents {
-		c.report.checkNames(agentPath(i)+".spawn", "agent", agent.Spawn, known)
+		c.checkNames(agentPath(i)+".spawn", "agent", agent.Spawn, known)
 	}
 }
 
@@ -73,7 +73,7 @@ func unaddressable(r rune) bool {
 	return !unicode.In(r, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune("-_.", r)
 }
 
-// frameOf returns the tokens of system prompt, instructions and own tools.
+// frameOf returns the tokens of system prompt, instructions and built-in tools.
 func (c *checker) frameOf(a Agent) int {
 	return channel.Agent{Instructions: a.Instructions, Language: cmp.Or(a.Language, c.s.Language), Spawn: a.Spawn}.Frame()
 }
@@ -196,7 +196,7 @@ func (c *checker) checkModels() {
 	ids := map[string]bool{}
 	for i, p := range c.s.Providers {
 		path := fmt.Sprintf("providers.%d", i)
-		c.report.checkNewID(path, p.ID, ids, providerID.MatchString(p.ID), `letters, digits, "-", "_" and "."; models are named with it, as in model = "id/model"`)
+		c.checkNewID(path, p.ID, ids, providerID.MatchString(p.ID), `letters, digits, "-", "_" and "."; models are named with it, as in model = "id/model"`)
 		if p.BaseURL == "" {
 			c.report.problem(path+".base_url", fmt.Sprintf("base_url: is missing; as %q, %q or %q", OpenAIURL, AnthropicURL, "http://localhost:11434/v1"))
 		}

@@ -26,7 +26,7 @@ import (
 )
 
 // Settings are the settings of a file, with defaults for what it leaves out. config.toml describes each. The
-// tags say what decoder.within checks: range; one, the values of a text, "-" among them if it may be empty;
+// tags say what checker.checkField checks: range; one, the values of a text, "-" among them if it may be empty;
 // server, an address, as in the example.
 type Settings struct {
 	DataDir          string             `toml:"data_dir"` // in a file: relative to the file
@@ -113,8 +113,8 @@ type Agent struct {
 	MaxOutputTokens int                `toml:"max_output_tokens" range:"16 to 10000000"`
 	Tools           []string           `toml:"tools"`                               // ids of [[tools]]
 	Spawn           []string           `toml:"spawn"`                               // ids of agents to which it may delegate tasks
-	TasksPerMessage int                `toml:"tasks_per_message" range:"1 to 1000"` // most tasks that one message may set off
-	TaskCalls       int                `toml:"task_calls" range:"1 to 10000"`       // most calls of its model per task
+	TasksPerMessage int                `toml:"tasks_per_message" range:"1 to 1000"` // maximum number of tasks that one message may set off
+	TaskCalls       int                `toml:"task_calls" range:"1 to 10000"`       // maximum number of calls of its model per task
 	TaskTime        compactor.Duration `toml:"task_time" range:"1s to 24h"`         // time after which a task expires
 	Compaction      compactor.Policy   `toml:"compaction"`
 }
@@ -167,7 +167,7 @@ var shippedSettings = sync.OnceValue(func() Settings {
 	if _, err := toml.Decode(shipped, &raw); err != nil {
 		panic(err)
 	}
-	d := decoder{s: &s, report: newReport(nil, nil)}
+	d := decoder{checker: checker{s: &s, report: newReport(nil, nil)}}
 	d.settings(raw)
 	s.set = nil
 	return s

@@ -155,7 +155,7 @@ func TestSettingsFiles(t *testing.T) {
 }
 
 // An address need not be valid, and an "@" may stand in its path or query.
-func TestShownAddress(t *testing.T) {
+func TestMaskAddress(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://example.org/v1":                         "https://example.org/v1",
 		"https://ada:plain@example.org/v1":               "https://example.org/v1",
@@ -166,7 +166,7 @@ func TestShownAddress(t *testing.T) {
 		"https://example.org/v1#ada@example.com&k=pl":    "https://example.org/v1",
 		"https://ada:p@example.org/v1?as=b@c.org&k=pl":   "https://example.org/v1",
 	} {
-		check.Equal(t, address, ShownAddress(address), want)
+		check.Equal(t, address, MaskAddress(address), want)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -37,9 +36,6 @@ func Load(file string) (Settings, error) {
 
 const backslashHint = `in "quotes" a backslash starts an escape: write a Windows path in 'single quotes', or with /`
 
-// escapedByMistake matches a text with control characters, which "D:\bots" and "C:\temp" have, because \b and \t are escapes.
-var escapedByMistake = regexp.MustCompile(`[\x00-\x08\x0b-\x1f]|^[A-Za-z]:[\t\n]`)
-
 // Parse parses text, the content of file.
 func Parse(file string, text []byte) (Settings, error) { return parse(file, []source{{file, text}}) }
 
@@ -58,10 +54,9 @@ func parse(file string, sources []source) (Settings, error) {
 		return s, err
 	}
 	found := newReport(sources, all.lines)
-	d := decoder{s: &s, report: found}
+	d := decoder{checker: checker{s: &s, report: found}}
 	d.settings(all.values)
-	c := checker{s: &s, report: found}
-	c.check()
+	d.check()
 	s.Warnings = found.warnings
 	return s, newError(sources, found.problems)
 }
@@ -92,9 +87,8 @@ func (d *decoder) settings(raw map[string]any) {
 
 // decoder decodes what the files set over the defaults.
 type decoder struct {
-	s      *Settings
-	report *report
-	agent  Agent // what an agent of the files overrides, with the defaults that they set
+	checker
+	agent Agent // what an agent of the files overrides, with the defaults that they set
 }
 
 // renamedKeys maps old keys to their new names; old keys are still accepted until the next version.
@@ -126,7 +120,7 @@ func (d *decoder) table(into any, src map[string]any, path string) {
 			before := len(d.report.problems)
 			d.value(field, value, below+key)
 			if len(d.report.problems) == before {
-				d.within(fields[key].Tag, field, below+key)
+				d.checkField(fields[key].Tag, field, below+key)
 			}
 		}
 	}
@@ -184,14 +178,6 @@ func (d *decoder) value(dst reflect.Value, v any, path string) {
 	default:
 		d.wrongType(path, kindWords[dst.Kind()], v)
 	}
-}
-
-// checkText checks a text, whatever it is for.
-func (d *decoder) checkText(path, text string) {
-	if escapedByMistake.MatchString(text) {
-		d.report.problem(path, fmt.Sprintf("%s: has a control character: %s", base(path), backslashHint))
-	}
-	d.checkSecretFile(path, text)
 }
 
 // entries sets a map of named tables or texts, without those that are wrong; an empty one becomes nil.
@@ -260,25 +246,4 @@ func (d *decoder) wrongType(path, want string, v any) {
 		want += fmt.Sprintf(`: write "%d"`, number)
 	}
 	d.report.problem(path, fmt.Sprintf("%s: must be %s", base(path), want))
-}
-
-// within reports a value that is not in the range of its field, or none of its choices.
-func (d *decoder) within(tag reflect.StructTag, v reflect.Value, path string) {
-	if within := tag.Get("range"); within != "" {
-		if e := compactor.CheckRange(base(path), reflect.Indirect(v).Interface(), within); e != nil {
-			d.report.problem(path, e.Error())
-		}
-	}
-	if example := tag.Get("server"); example != "" {
-		d.report.checkServer(path, v.String(), example)
-	}
-	if choices := strings.Fields(tag.Get("one")); len(choices) > 0 {
-		value := v.String()
-		optional := choices[0] == "-"
-		if optional {
-			choices = choices[1:]
-		}
-		want := fmt.Sprintf(`be one of "%s"%s`, strings.Join(choices, `", "`), compactor.DidYouMean(value, choices))
-		d.report.must(slices.Contains(choices, value) || optional && value == "", path, value, want)
-	}
 }

@@ -45,14 +45,14 @@ func Edit(file string, values ...Value) (Edited, error) {
 	e.Before = string(local.text)
 	e.Text = string(local.text)
 	s, _ := parse(file, sources) // a value that is wrong is replaced, or somebody else's
-	own, _ := local.decode()
+	decoded, _ := local.decode()
 	current := flatten(&s)
 	for _, v := range values {
 		before := cmp.Or(current[v.Path], reflect.Zero(reflect.TypeOf(v.Value)).Interface()) // flatten leaves out zeros
 		if before == v.Value {
 			continue
 		}
-		if _, set := own.lines[v.Path]; set {
+		if _, set := decoded.lines[v.Path]; set {
 			e.Changed = append(e.Changed, v.Path)
 		}
 		edited, ok := setLine(e.Text, v)

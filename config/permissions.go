@@ -30,15 +30,15 @@ func (c *checker) checkFiles() {
 }
 
 // checkSecretFile warns if the setting at path names a file, "file:NAME", that others may read or write.
-func (d *decoder) checkSecretFile(path, setting string) {
+func (c *checker) checkSecretFile(path, setting string) {
 	name, isFile := strings.CutPrefix(setting, "file:")
 	if !isFile {
 		return
 	}
-	file := d.s.Path(name)
+	file := c.s.Path(name)
 	isMounted := slices.ContainsFunc(mountedSecrets, func(folder string) bool { return strings.HasPrefix(file, folder+"/") })
 	if !isMounted && permissions(file)&(othersRead|othersWrite) != 0 {
-		d.report.warn(path, fmt.Sprintf("%s: every user of this machine may read or write the file: chmod o-rw %s", base(path), file))
+		c.report.warn(path, fmt.Sprintf("%s: every user of this machine may read or write the file: chmod o-rw %s", base(path), file))
 	}
 }
 

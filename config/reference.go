@@ -26,7 +26,7 @@ var shipped string
 type Setting struct {
 	Key         string // including its table: "defaults.compaction.keep_first"
 	Default     string // as TOML; in a table that is only an example, the example's value
-	Description string // its own comment, else the comment above its group
+	Description string // its comment, else the comment above its group
 	Restart     bool   // whether it is read only at the start
 
 	table string // the table's header; "": at the top
@@ -40,14 +40,14 @@ var (
 // Reference lists every setting, in the order of config.toml.
 var Reference = sync.OnceValue(func() (all []Setting) {
 	table := ""
-	shown := ""
+	title := ""
 	group := ""
 	for line := range strings.Lines(shipped) {
 		line = strings.TrimSpace(line)
 		if header := tableLine.FindStringSubmatch(line); header != nil {
 			table = header[1] + "."
 			group = ""
-			shown = strings.Replace(strings.TrimPrefix(line, "# "), header[2], `."MODEL"`, len(header[2]))
+			title = strings.Replace(strings.TrimPrefix(line, "# "), header[2], `."MODEL"`, len(header[2]))
 			continue
 		}
 		setting := settingLine.FindStringSubmatch(line)
@@ -58,7 +58,7 @@ var Reference = sync.OnceValue(func() (all []Setting) {
 			group = strings.TrimSpace(group + " " + strings.TrimPrefix(line, "# "))
 		case table != "agents.compaction.": // agents.compaction is an example; its keys are described under defaults
 			text, restart := strings.CutSuffix(cmp.Or(setting[3], group), " (restart)")
-			all = append(all, Setting{Key: table + setting[1], Default: setting[2], Description: text, Restart: restart, table: shown})
+			all = append(all, Setting{Key: table + setting[1], Default: setting[2], Description: text, Restart: restart, table: title})
 		}
 	}
 	return all
@@ -139,7 +139,7 @@ func addSetting(flat map[string]any, path string, v reflect.Value) {
 }
 
 // ChangedKeys lists the paths of the settings that differ between a and b, sorted. An agent that only one of
-// them has differs in "agents" alone: most of its settings are inherited.
+// them has differs in "agents" alone: nearly all of its settings are inherited.
 func ChangedKeys(a, b *Settings) []string {
 	before := flatten(a)
 	after := flatten(b)

@@ -5,12 +5,9 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-
-	"cairn/compactor"
 )
 
 // report collects what is wrong with the settings of the files.
@@ -50,7 +47,7 @@ func (r *report) problem(path, text string) {
 
 func (r *report) warn(path, text string) { r.warnings = append(r.warnings, r.at(path, text)) }
 
-// warnFile warns of a file as a whole.
+// warnFile warns of a file, without a line.
 func (r *report) warnFile(file, text string) {
 	r.warnings = append(r.warnings, Problem{File: file, Text: text})
 }
@@ -91,46 +88,4 @@ func (r *report) tableName(path string) string {
 		}
 	}
 	return "[" + strings.Join(parts, ".") + "]"
-}
-
-// checkNewID reports the id of a table that is missing, not good, which says how it must be, or taken.
-func (r *report) checkNewID(path, id string, taken map[string]bool, good bool, form string) {
-	switch {
-	case id == "":
-		r.problem(path+".id", "id: is missing; it must be of "+form)
-	case taken[id]:
-		r.problem(path+".id", fmt.Sprintf("id = %q: another one has this id", id))
-	default:
-		r.must(good, path+".id", id, "be of "+form)
-	}
-	taken[id] = true
-}
-
-// checkURL reports an address that is not one of HTTP.
-func (r *report) checkURL(path, value, example string) {
-	u, err := url.Parse(value)
-	ok := value == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
-	r.must(ok, path, ShownAddress(value), fmt.Sprintf("look like %q", example))
-}
-
-// checkServer reports an address that is none of HTTP, or to which no path can be appended.
-func (r *report) checkServer(path, value, example string) {
-	r.checkURL(path, value, example)
-	r.must(!strings.ContainsAny(value, "?#"), path, ShownAddress(value), `not have "?" or "#", because paths are appended`)
-}
-
-// checkNames reports names of something, say of a command, that are not in known.
-func (r *report) checkNames(path, something string, names, known []string) {
-	for _, name := range names {
-		if !slices.Contains(known, name) {
-			r.problem(path, fmt.Sprintf("%s: there is no %s %q%s; there are %s", base(path), something, name, compactor.DidYouMean(name, known), cmp.Or(strings.Join(known, ", "), "none")))
-		}
-	}
-}
-
-// checkID reports an id that does not have the form of the connector's platform.
-func (r *report) checkID(path, connector, id string) {
-	if form, known := idForms[connector]; known && !form.MatchString(id) {
-		r.problem(path, fmt.Sprintf("%s: %q must be %s", base(path), id, form.words))
-	}
 }

@@ -138,7 +138,7 @@ func (s *Settings) server(baseURL, wire string) (at Server, ok bool, err error) 
 	key, _, err := s.Resolve(s.LLM.APIKey)
 	v := OpenAI
 	usual := OpenAIURL
-	if s.anthropic(baseURL, wire, key) {
+	if usesAnthropic(baseURL, wire, key) {
 		v = Anthropic
 		usual = AnthropicURL
 	}
@@ -158,8 +158,8 @@ func (s *Settings) server(baseURL, wire string) (at Server, ok bool, err error) 
 	return at, true, err
 }
 
-// anthropic reports whether Anthropic's environment variables complete these settings, not OpenAI's.
-func (s *Settings) anthropic(baseURL, wire, key string) bool {
+// usesAnthropic reports whether Anthropic's environment variables complete these settings, not OpenAI's.
+func usesAnthropic(baseURL, wire, key string) bool {
 	switch {
 	case wire == llm.WireMessages:
 		return true
@@ -188,7 +188,7 @@ func (s *Settings) Ambiguous() bool {
 	return false
 }
 
-// wireFor returns the wire of an address: the one that is set, Anthropic's for its own server and
+// wireFor returns the wire of an address: the one that is set, Anthropic's for its server and
 // for the path of Messages, else "", which leaves it to the model.
 func wireFor(baseURL, wire string) string {
 	switch {
@@ -208,8 +208,8 @@ func hostOf(address string) string {
 	return strings.ToLower(u.Hostname())
 }
 
-// ShownAddress returns an address without parts that may be secret: its password and its query.
-func ShownAddress(address string) string {
+// MaskAddress returns an address without parts that may be secret: its password and its query.
+func MaskAddress(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" && strings.Contains(address, "@") {
 		return "[masked]"

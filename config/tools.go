@@ -64,15 +64,15 @@ func (s *Settings) ToolServers() ([]mcp.Server, error) {
 
 // resolveSecrets replaces references to secrets in a setting by the secrets.
 func (s *Settings) resolveSecrets(key string, values map[string]string) (map[string]string, error) {
-	made := make(map[string]string, len(values))
+	resolved := make(map[string]string, len(values))
 	for name, setting := range values {
 		value, _, err := s.Resolve(setting)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", key, name, err)
 		}
-		made[name] = value
+		resolved[name] = value
 	}
-	return made, nil
+	return resolved, nil
 }
 
 // ToolsFor returns the ids of the servers whose tools an agent has in a conversation: the agent's,
@@ -106,16 +106,16 @@ func (c *checker) checkTools() {
 	ids := map[string]bool{}
 	for i, t := range c.s.Tools {
 		path := fmt.Sprintf("tools.%d", i)
-		c.report.checkNewID(path, t.ID, ids, toolID.MatchString(t.ID) && !slices.Contains(reservedIDs, t.ID),
+		c.checkNewID(path, t.ID, ids, toolID.MatchString(t.ID) && !slices.Contains(reservedIDs, t.ID),
 			`lower-case letters, digits and dashes, e.g. "calc", and not "`+strings.Join(reservedIDs, `" or "`)+`", which are built in`)
 		c.checkToolServer(path, t)
 	}
 	known := slices.Sorted(maps.Keys(ids))
 	for i, a := range c.s.Agents {
-		c.report.checkNames(agentPath(i)+".tools", "server", a.Tools, known)
+		c.checkNames(agentPath(i)+".tools", "server", a.Tools, known)
 	}
 	for i, b := range c.s.Bindings {
-		c.report.checkNames(fmt.Sprintf("bindings.%d.tools", i), "server", b.Tools, known)
+		c.checkNames(fmt.Sprintf("bindings.%d.tools", i), "server", b.Tools, known)
 	}
 }
 
@@ -128,7 +128,7 @@ func (c *checker) checkToolServer(path string, t ToolServer) {
 		c.report.problem(path+".url", "url: an address must not contain a password; put it into headers")
 	}
 	c.checkBuiltin(path, t)
-	c.report.checkURL(path+".url", t.URL, "https://example.com/mcp")
+	c.checkURL(path+".url", t.URL, "https://example.com/mcp")
 	if len(t.Allow) == 0 {
 		c.report.warn(path+".allow", fmt.Sprintf("allow of tools %q is empty: no tool may be called", t.ID))
 	}
@@ -252,13 +252,13 @@ func (c *checker) checkHooks() {
 		case slices.Contains(target, ""):
 			c.report.problem("hooks."+name, name+": a word of the command is empty")
 		case hooks.IsURL(target):
-			c.report.checkURL("hooks."+name, target[0], "https://example.com/cairn")
+			c.checkURL("hooks."+name, target[0], "https://example.com/cairn")
 			if u, err := url.Parse(target[0]); err == nil && u.User != nil {
 				c.report.problem("hooks."+name, name+": an address must not contain a password; set secret, and check X-Cairn-Signature")
 			}
 		case len(target) > 0:
 			if _, err := exec.LookPath(target[0]); err != nil {
-				c.report.warn("hooks."+name, fmt.Sprintf("%s: there is no program %q that can be run: install it, or write its whole path", name, target[0]))
+				c.report.warn("hooks."+name, fmt.Sprintf("%s: there is no program %q that can be run: install it, or write its full path", name, target[0]))
 			}
 		}
 	}

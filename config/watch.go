@@ -38,17 +38,17 @@ func (w *Watcher) Run(ctx context.Context, reload <-chan os.Signal) {
 	defer poll.Stop()
 	seen := w.last
 	for {
-		asked := false
+		requested := false
 		select {
 		case <-poll.C:
 		case <-reload:
-			asked = true
+			requested = true
 		case <-ctx.Done():
 			return
 		}
 		files, err := readSources(w.File)
-		if asked || sameSources(files, seen) {
-			w.read(files, err, asked)
+		if requested || sameSources(files, seen) {
+			w.read(files, err, requested)
 		}
 		seen = files
 	}
@@ -65,9 +65,9 @@ func emptied(before, now []source) error {
 	return nil
 }
 
-// read applies the content of the settings files if it has changed, or if asked is true. A mistake is
+// read applies the content of the settings files if it has changed, or if requested is true. A mistake is
 // logged once per edit, and changes nothing.
-func (w *Watcher) read(files []source, err error, asked bool) {
+func (w *Watcher) read(files []source, err error, requested bool) {
 	now := w.Current()
 	if err == nil {
 		err = emptied(now.sources, files)
@@ -76,12 +76,12 @@ func (w *Watcher) read(files []source, err error, asked bool) {
 	case errors.Is(err, fs.ErrNotExist) && len(now.sources) == 0:
 		return // there was never a file
 	case err != nil:
-		if w.last != nil || asked {
+		if w.last != nil || requested {
 			w.Log.Error("read_settings_failed", "error", err, "effect", "the settings stay as they were")
 		}
 		w.last = nil // what comes back is applied
 		return
-	case sameSources(files, w.last) && !asked:
+	case sameSources(files, w.last) && !requested:
 		return
 	}
 	w.last = files

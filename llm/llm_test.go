@@ -61,7 +61,7 @@ func TestMessagesAreStoredWithoutTheirPictures(t *testing.T) {
 var png = []byte("\x89PNG\r\n\x1a\nwhat a picture holds")
 
 func TestFactor(t *testing.T) {
-	var l llm.Learnt // is 1 until something was counted
+	var l llm.Learned // is 1 until something was counted
 	l.Counted(0, 100)
 	l.Counted(100, 0)
 	check.That(t, l.Factor() == 1 && l.Scale() == 100, "got factor %v, scale %d", l.Factor(), l.Scale())
@@ -69,7 +69,7 @@ func TestFactor(t *testing.T) {
 		l.Counted(1000, 2000)
 		check.That(t, math.Abs(l.Factor()-want) <= 1e-9, "%v, want %v", l.Factor(), want)
 	}
-	var high, low llm.Learnt
+	var high, low llm.Learned
 	for range 50 {
 		high.Counted(10, 1000)
 		low.Counted(1000, 10)
@@ -92,7 +92,7 @@ func TestFactor(t *testing.T) {
 func TestGuessedLimitIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stored := map[string]llm.Facts{}
-		open := func() *llm.Learnt {
+		open := func() *llm.Learned {
 			n := new(llm.Notebook)
 			n.Open(stored, func(_ context.Context, model string, f llm.Facts) error { stored[model] = f; return nil })
 			return n.Page("m")
@@ -133,7 +133,7 @@ func TestNotebook(t *testing.T) {
 	facts := map[string]llm.Facts{}
 	writes := 0
 	full := error(nil)
-	open := func(model string) *llm.Learnt {
+	open := func(model string) *llm.Learned {
 		n := new(llm.Notebook)
 		n.Open(facts, func(_ context.Context, model string, f llm.Facts) error {
 			if full == nil {

@@ -150,7 +150,7 @@ func TestForcedTool(t *testing.T) {
 			check.Len(t, "calls", check.Must(model.Generate(t.Context(), req, nil))(t).Message.Calls, 1)
 		}
 		n := len(server.Requests())
-		check.That(t, n == 3 && llm.LearntOf(model, nil).Facts().RefusesForced, "got %d requests: the refusal was not learned", n)
+		check.That(t, n == 3 && llm.LearnedOf(model, nil).Facts().RefusesForced, "got %d requests: the refusal was not learned", n)
 	})
 }
 

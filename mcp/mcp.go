@@ -89,8 +89,8 @@ func (h *Host) Update(servers []Server) {
 		}
 		h.servers = append(h.servers, c)
 	}
-	for _, gone := range before {
-		gone.end()
+	for _, removed := range before {
+		removed.end()
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 
 const (
 	maxAnswer = 4 << 20 // bytes of a response over HTTP
-	maxLog    = 4 << 10 // bytes of what a program writes to standard error at once
+	maxLog    = 4 << 10 // bytes of what a program writes to standard error in one call
 )
 
 // transport starts the program or the built-in server, or returns a transport to the address. stop ends the program;
@@ -56,23 +56,23 @@ func (c *connection) transport(ctx context.Context) (t sdk.Transport, stop func(
 
 func (c *connection) noteResult(result []byte) { c.tasks.note(result, c.Allow) }
 
-// environment returns the environment of a program, without the bot's own secrets.
-func environment(own map[string]string) []string {
+// environment returns the environment of a program, without the bot's secrets.
+func environment(settings map[string]string) []string {
 	var env []string
 	for _, name := range []string{"PATH", "HOME", "LANG", "TMPDIR"} {
-		if value, ok := os.LookupEnv(name); ok && own[name] == "" {
+		if value, ok := os.LookupEnv(name); ok && settings[name] == "" {
 			env = append(env, name+"="+value)
 		}
 	}
-	for name, value := range own {
+	for name, value := range settings {
 		env = append(env, name+"="+value)
 	}
 	return env
 }
 
-// ownEvent begins the id of the event put before each stream of notifications, with the milliseconds to the next stream.
+// firstEvent begins the id of the event put before each stream of notifications, with the milliseconds to the next stream.
 // Servers and proxies end idle streams, and the SDK gives up a session after three without an event that has an id.
-const ownEvent = "cairn-"
+const firstEvent = "cairn-"
 
 // limitedTransport adds headers and limits the size of responses, so that a huge one cannot exhaust memory.
 type limitedTransport struct {
@@ -86,7 +86,7 @@ func (b *limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	for name, value := range b.headers {
 		r.Header.Set(name, value)
 	}
-	if strings.HasPrefix(r.Header.Get("Last-Event-ID"), ownEvent) {
+	if strings.HasPrefix(r.Header.Get("Last-Event-ID"), firstEvent) {
 		r.Header.Del("Last-Event-ID")
 		time.Sleep(100 * time.Millisecond) // the server may ask for a pause of a millisecond, and end each stream immediately
 	}
@@ -104,7 +104,7 @@ func (b *limitedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp.Body = struct {
 			io.Reader
 			io.Closer
-		}{io.MultiReader(strings.NewReader("id: "+ownEvent+rand.Text()+"\nretry: 5000\n\n"), resp.Body), resp.Body}
+		}{io.MultiReader(strings.NewReader("id: "+firstEvent+rand.Text()+"\nretry: 5000\n\n"), resp.Body), resp.Body}
 	}
 	resp.Body = &notingBody{ReadCloser: resp.Body, events: events, note: b.note}
 	return resp, nil
@@ -189,7 +189,7 @@ func (p *program) Close() error {
 		_ = p.in.Close() // the program may already have closed it
 		defer time.AfterFunc(endTimeout, kill(syscall.SIGTERM)).Stop()
 		defer time.AfterFunc(2*endTimeout, kill(syscall.SIGKILL)).Stop()
-		_ = p.cmd.Wait()        // it was asked to end, so its status does not matter
+		_ = p.cmd.Wait()        // it got a request to end, so its status does not matter
 		kill(syscall.SIGKILL)() // remaining children
 	})
 	return nil

@@ -138,7 +138,7 @@ func sourcesOf(c *store.Conversation, tx *store.Tx, seqs []int64, from, to int64
 		if seq < from || seq > to {
 			continue
 		}
-		named := tx.MessagesOf(c).At(seq)
+		named := c.Messages(tx).At(seq)
 		if len(named) == 0 {
 			return nil, fmt.Errorf("there is no message %d", seq)
 		}
@@ -176,7 +176,7 @@ func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) e
 		return nil
 	}
 	known := false
-	for _, person := range tx.PeopleOf(c).Speakers(from, to) {
+	for _, person := range c.People(tx).Speakers(from, to) {
 		if strings.EqualFold(person.Name, about) {
 			d.About = person.Name
 			d.AboutID = person.ID

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cairn/chat"
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/internal/words"
 	"cairn/store"
@@ -19,9 +20,9 @@ func checkEvidence(c *store.Conversation, tx *store.Tx, d *draft) error {
 	if d.By == byPerson || d.By == byExtractive || len(d.said) == 0 { // people are believed, and extracts quote
 		return nil
 	}
-	members := tx.PeopleOf(c).Members()
-	judge := summarize.JudgeOf(evidenceOf(c, tx, d), slices.DeleteFunc(members, common)...).With("", d.shown)
-	s := judge.Support(d.Content, d.About, seqsOf(d.said))
+	members := c.People(tx).Members()
+	j := judge.Of(evidenceOf(c, tx, d), slices.DeleteFunc(members, common)...).With("", d.shown)
+	s := j.Support(d.Content, d.About, seqsOf(d.said))
 	if len(s.Seqs) == 0 {
 		return fmt.Errorf("message %s says nothing of it: name in messages those that say it, in their words, or save nothing", list(d.said))
 	}
@@ -56,10 +57,10 @@ func evidenceOf(c *store.Conversation, tx *store.Tx, d *draft) []summarize.Item 
 // answered returns the messages that a message may answer: the one that it replies to, or else those just before it.
 func answered(c *store.Conversation, tx *store.Tx, m chat.Message) []chat.Message {
 	if m.ReplySeq != 0 {
-		return tx.MessagesOf(c).At(m.ReplySeq)
+		return c.Messages(tx).At(m.ReplySeq)
 	}
 	const back = 3
-	return tx.MessagesOf(c).Spoken(max(m.Seq-back, 1), m.Seq-1)
+	return c.Messages(tx).Spoken(max(m.Seq-back, 1), m.Seq-1)
 }
 
 // isMentioned reports whether any message that the conversation recalls has a name.

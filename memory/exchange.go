@@ -142,7 +142,7 @@ func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, 
 // before the import.
 func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id int64, fresh bool) {
 	c := tx.EnsureConversation(e.Conversation)
-	id = tx.MemoriesOf(c).Imported(e.Memory.Memory, newest)
+	id = c.Memories(tx).Imported(e.Memory.Memory, newest)
 	if id != 0 {
 		n.Known++
 		return id, false
@@ -166,10 +166,10 @@ func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id i
 func messagesHere(c *store.Conversation, tx *store.Tx, messages []Source) (found []chat.Message) {
 	for _, m := range messages {
 		if m.ID == "" {
-			found = append(found, tx.MessagesOf(c).Said(m.Seq, m.Time)...)
+			found = append(found, c.Messages(tx).SentAt(m.Seq, m.Time)...)
 			continue
 		}
-		found = append(found, tx.MessagesOf(c).Named(m.ID)...)
+		found = append(found, c.Messages(tx).Named(m.ID)...)
 	}
 	return inOrder(found)
 }

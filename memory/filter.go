@@ -30,7 +30,7 @@ type Filter struct {
 	Offset       int       // number of results to skip
 
 	in    store.Scope // the conversations to search
-	about []string    // the stored names that About matches
+	about []string    // About, and the stored names that it matches
 }
 
 // Sorts are the valid values of Filter.Sort.
@@ -57,7 +57,7 @@ func (f Filter) check() error {
 
 // rows returns the part of the filter that chooses rows: all but the query, the order and the page.
 func (f Filter) rows() store.MemoryFilter {
-	return store.MemoryFilter{State: f.State, Kind: f.Kind, Since: f.Since, Until: f.Until, About: f.about, AboutID: f.About}
+	return store.MemoryFilter{State: f.State, Kind: f.Kind, Since: f.Since, Until: f.Until, About: f.about}
 }
 
 // view reads what f selects on one snapshot: do gets f with its scope, and with the names that About matches, because SQLite
@@ -78,7 +78,8 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 			f.in = scopeOf(ms.c, tx)
 		}
 		if f.About != "" {
-			f.about = slices.DeleteFunc(tx.Memories().Names(), func(name string) bool { return !strings.EqualFold(name, f.About) })
+			names := slices.DeleteFunc(tx.Memories().Names(), func(name string) bool { return !strings.EqualFold(name, f.About) })
+			f.about = append(names, f.About)
 		}
 		do(tx, f)
 	})
@@ -118,7 +119,7 @@ func (ms Memories) Completed(ctx context.Context, typed string, limit int) ([]Me
 	const most = 20 // words that are compared
 	all := strings.Fields(words.Fold(typed))
 	return store.View(ctx, ms.c, "complete a memory", func(tx *store.Tx) []Memory {
-		return memoriesOf(tx.MemoriesOf(ms.c).Completed(all[:min(len(all), most)], limit))
+		return memoriesOf(ms.c.Memories(tx).Completed(all[:min(len(all), most)], limit))
 	})
 }
 

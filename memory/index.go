@@ -9,7 +9,6 @@ import (
 	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/internal/words"
-	"cairn/llm"
 	"cairn/memory/search"
 	"cairn/store"
 )
@@ -37,11 +36,11 @@ func (x messageIndex) Messages(seqs []int64) (found []search.Message) {
 			captions += " " + a.Name + " " + a.Caption
 		}
 		text := m.Text + captions
-		if text == "" || m.Role == llm.RoleTool && slices.Contains(chat.MemoryTools, m.Tool) {
+		if text == "" || slices.Contains(chat.MemoryTools, m.Tool) {
 			continue
 		}
 		found = append(found, search.Message{
-			Seq: m.Seq, Author: m.Author, Text: m.Text, Captions: captions, Assistant: m.Role == llm.RoleAssistant, Answers: m.Answers, Time: m.Time,
+			Seq: m.Seq, Author: m.Author, Text: m.Text, Captions: captions, Assistant: m.Assistant, Answers: m.Answers, Time: m.Time,
 			Length: tokens.Estimate(text) / 3, // a term costs about three tokens
 		})
 	}

@@ -40,9 +40,9 @@ func (j *job) ID() int64 { return j.row.ID }
 func (j *job) Messages(ctx context.Context, spans ...transcript.Span) ([]chat.Message, error) {
 	return store.View(ctx, j.conversation, j.trying("read messages"), func(tx *store.Tx) (found []chat.Message) {
 		for _, sp := range spans {
-			found = append(found, tx.MessagesOf(j.conversation).Between(sp.From, sp.To)...)
+			found = append(found, j.conversation.Messages(tx).Between(sp.From, sp.To)...)
 		}
-		out := tx.PeopleOf(j.conversation).Out()
+		out := j.conversation.People(tx).Out()
 		for i, m := range found { // a briefing repeats what is remembered where it was said
 			found[i].Unremembered = slices.Contains(out, m.AuthorID) || j.conversation.IsTask() && strings.HasPrefix(m.ID, store.TaskID)
 		}
@@ -72,7 +72,7 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer llm.Result, 
 	d.shown = j.prompt
 	err = j.conversation.Store().View(ctx, func(tx *store.Tx) {
 		for _, child := range j.row.Children {
-			d.read = append(d.read, j.conversation.In(tx).Compaction(child))
+			d.read = append(d.read, j.conversation.Summaries(tx).Get(child))
 		}
 		tx.Fail(checkDraft(j.conversation, tx, &d, j.row.From, j.row.To))
 		checkSuperseded(j.conversation, tx, &d)
@@ -128,7 +128,7 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 	row.Dropped = summary.Dropped
 	row.DroppedLines = summary.DroppedLines
 	return store.Update(ctx, c, j.trying("store the summary"), func(tx *store.Tx) []summarize.MemoryDraft {
-		if c.In(tx).Prepare(row, summary.Beside.Rows, summary.Beside.Messages) {
+		if c.Summaries(tx).Prepare(row, summary.Beside.Rows, summary.Beside.Messages) {
 			return nil
 		}
 		var extractive []draft
@@ -145,7 +145,7 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 		case len(extractive) > 0:
 			extracted = byExtractive
 		}
-		tx.MemoriesOf(c).Extracted(row.ID, extracted)
+		c.Summaries(tx).SetExtractor(row.ID, extracted)
 		if extracted == byWorker && len(j.drafts) > 0 { // if it saved nothing it has nothing better
 			j.retireReplaced(tx)
 		}
@@ -169,7 +169,7 @@ func (j *job) saveAll(tx *store.Tx, drafts []draft) (fresh []summarize.MemoryDra
 func (j *job) save(tx *store.Tx, d draft) int64 {
 	c := j.conversation
 	unread := slices.DeleteFunc(slices.Clone(d.said), func(m chat.Message) bool {
-		return tx.MemoriesOf(c).WasRead(m.Seq, j.row.ID, d.By == byExtractive)
+		return c.Memories(tx).WasRead(m.Seq, j.row.ID, d.By == byExtractive)
 	})
 	if len(unread) == 0 {
 		return 0
@@ -195,12 +195,12 @@ func (j *job) retireReplaced(tx *store.Tx) {
 	if j.row.Kind == transcript.Rollup {
 		spans = nil
 		for _, id := range j.row.Children {
-			if child := c.In(tx).Compaction(id); child.NeedsRepair() {
+			if child := c.Summaries(tx).Get(id); child.NeedsRepair() {
 				spans = append(spans, transcript.Span{From: max(child.From, j.row.From), To: min(child.To, j.row.To)})
 			}
 		}
 	}
 	for _, s := range spans {
-		tx.MemoriesOf(c).Retire(s)
+		c.Memories(tx).Retire(s)
 	}
 }

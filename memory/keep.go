@@ -40,7 +40,7 @@ func (ms Memories) Keep(ctx context.Context, w KeepRequest) (Saved, error) {
 // remember checks and saves a draft immediately. answer is for a model.
 func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, answer llm.Result, err error) {
 	err = c.Store().View(ctx, func(tx *store.Tx) { // the checks may read much, and writers should not wait for them
-		tx.Fail(checkDraft(c, tx, &d, 1, tx.MessagesOf(c).Next()-1))
+		tx.Fail(checkDraft(c, tx, &d, 1, c.Messages(tx).Next()-1))
 		checkSuperseded(c, tx, &d)
 	})
 	if err != nil {
@@ -82,7 +82,7 @@ func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) {
 		}
 		return
 	}
-	if !tx.MemoriesOf(c).CanSupersede(d.supersedes) {
+	if !c.Memories(tx).CanSupersede(d.supersedes) {
 		d.note.Text = fmt.Sprintf("There is no memory %d in this conversation, or it is pinned, so it supersedes none.", d.supersedes)
 		d.supersedes = 0
 	}
@@ -100,7 +100,7 @@ func sayingTheSame(c *store.Conversation, tx *store.Tx, d draft) []store.Memory 
 	if fact == 0 {
 		return nil
 	}
-	found := tx.MemoriesOf(c).WithFact(fact, d.About, d.AboutID)
+	found := c.Memories(tx).WithFact(fact, d.About, d.AboutID)
 	return slices.DeleteFunc(found, func(m store.Memory) bool { return !sameFact(d.Content, m.Content) }) // two hashes may be equal
 }
 
@@ -120,7 +120,7 @@ func similar(c *store.Conversation, tx *store.Tx, d draft, share float64) []stor
 	}
 	least := max(int(math.Ceil(share*float64(len(terms)))), 1)
 	most := mostPostings / len(terms)
-	own := tx.MemoriesOf(c)
+	own := c.Memories(tx)
 	rarest := own.Rarest(terms, most, len(terms)-least+1) // what has at least so many terms has one of these
 	shared := make(map[int64]int)
 	for _, term := range rarest {

@@ -17,7 +17,7 @@ import (
 // there is no such memory, or it is another conversation's; a *StateError: its state does not allow it.
 func (ms Memories) Forget(ctx context.Context, id int64) error {
 	return ms.change(ctx, "forget", id, func(tx *store.Tx, c *store.Conversation, m store.Memory) bool {
-		c.In(tx).ForgetQuotes([]int64{m.ID}, false)
+		c.Messages(tx).ForgetQuotes([]int64{m.ID}, false)
 		return tx.Memories().Forget(m.ID)
 	})
 }
@@ -44,8 +44,8 @@ func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
 // supersedes that memory now; if nothing did, that memory is current again. The messages it came from stay.
 func (ms Memories) Purge(ctx context.Context, id int64) error {
 	return ms.change(ctx, "purge", id, func(tx *store.Tx, c *store.Conversation, m store.Memory) bool {
-		tx.MemoriesOf(c).Delete(m)
-		c.In(tx).ForgetQuotes([]int64{id}, true)
+		c.Memories(tx).Delete(m)
+		c.Messages(tx).ForgetQuotes([]int64{id}, true)
 		return true
 	})
 }
@@ -59,11 +59,11 @@ func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
 		if err := checkContent(&d); err != nil {
 			tx.Fail(&ContentError{err})
 		}
-		edited := tx.MemoriesOf(c).Reword(m, d.Content)
+		edited := c.Memories(tx).Reword(m, d.Content)
 		if !edited && (m.State == "active" || m.State == "expired") {
 			tx.Fail(ErrSaid)
 		}
-		c.In(tx).ForgetQuotes([]int64{id}, true)
+		c.Messages(tx).ForgetQuotes([]int64{id}, true)
 		return edited
 	})
 }
@@ -105,7 +105,7 @@ func (ms Memories) change(ctx context.Context, what string, id int64, do func(tx
 // ForgetFrom removes a message from the sources of the memories that lose it; nil: all do. It deletes, and returns, those without
 // another source and those that quote the message.
 func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(store.Memory) bool) (gone []int64) {
-	own := tx.MemoriesOf(c)
+	own := c.Memories(tx)
 	for _, m := range own.From(seq) {
 		if lose != nil && !lose(m) {
 			continue

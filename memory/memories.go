@@ -77,7 +77,7 @@ func saveDraft(c *store.Conversation, tx *store.Tx, d draft) Saved {
 	}
 	addPeople(tx, s.ID, d, s.Fresh)
 	if d.supersedes != 0 && d.supersedes != s.ID {
-		s.Superseded = tx.MemoriesOf(c).Supersede(d.supersedes, s.ID) // 0: forgotten or pinned in the meantime
+		s.Superseded = c.Memories(tx).Supersede(d.supersedes, s.ID) // 0: forgotten or pinned in the meantime
 	}
 	return s
 }
@@ -85,7 +85,7 @@ func saveDraft(c *store.Conversation, tx *store.Tx, d draft) Saved {
 // sameAs determines whether a memory already says what the draft says, and returns its ID. One that the draft supersedes does
 // not count.
 func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved) {
-	s.ID = tx.MemoriesOf(c).WithWords(d.Content)
+	s.ID = c.Memories(tx).WithWords(d.Content)
 	if s.ID != 0 {
 		return s
 	}
@@ -101,7 +101,7 @@ func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved) {
 		}
 	}
 	if forgotten != 0 && len(d.said) > 0 {
-		known := tx.MemoriesOf(c).Sources(forgotten, seqsOf(d.said))
+		known := c.Memories(tx).Sources(forgotten, seqsOf(d.said))
 		s.ID = forgotten
 		s.Unwanted = known == len(d.said)
 	}
@@ -111,14 +111,14 @@ func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved) {
 
 func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64) {
 	d.SaidAt = d.saidAt()
-	return tx.MemoriesOf(c).Add(d.Memory, seqsOf(d.said))
+	return c.Memories(tx).Add(d.Memory, seqsOf(d.said))
 }
 
 // confirmMemory notes that someone said a known fact again. Reading the same messages again does not confirm it; a person who
 // says it without any messages does. If the memory's speaker repeats it with another end, or a person asks for one, it
 // expires then; if it is repeated after its end without an end, it no longer expires.
 func confirmMemory(c *store.Conversation, tx *store.Tx, id int64, d draft) {
-	added := tx.MemoriesOf(c).AddSources(id, seqsOf(d.said))
+	added := c.Memories(tx).AddSources(id, seqsOf(d.said))
 	m := tx.Memories().Get(id)
 	if added == 0 && len(d.said) > 0 {
 		return
@@ -133,7 +133,7 @@ func readMemory(tx *store.Tx, id int64) Memory { return Memory{Memory: tx.Memori
 
 func readComplete(tx *store.Tx, id int64) (m Memory, from []chat.Message) {
 	m = readMemory(tx, id)
-	messages := tx.MessagesOf(tx.Conversation(m.Conversation))
+	messages := tx.Conversation(m.Conversation).Messages(tx)
 	for _, seq := range m.Sources {
 		from = append(from, messages.At(seq)...)
 	}

@@ -55,7 +55,7 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 	query := search.Parse(q.Text, q.Asker, cmp.Or(q.Now, time.Now()).Local())
 	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) (found []Found) {
 		from := int64(1)
-		messages := tx.MessagesOf(ms.c)
+		messages := ms.c.Messages(tx)
 		before := messages.Next()
 		if q.Before > 0 {
 			before = min(q.Before, before)
@@ -160,12 +160,12 @@ func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (llm.Res
 	var next int64 // where the next page starts; 0: there is none
 	err := b.c.Store().View(ctx, func(tx *store.Tx) {
 		if a.Compaction > 0 {
-			row := b.c.In(tx).Compaction(a.Compaction) // in any state: the model may have seen it earlier
+			row := b.c.Summaries(tx).Get(a.Compaction) // in any state: the model may have seen it earlier
 			a.From = max(a.From, row.From)
 			a.To = row.To
 		}
 		const most = 200 // messages on a page
-		page, next = b.c.In(tx).Page(a.From, a.To, most)
+		page, next = b.c.Messages(tx).Page(a.From, a.To, most)
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		err = fmt.Errorf("there is no compaction %d in this conversation", a.Compaction)

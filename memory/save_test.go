@@ -253,7 +253,7 @@ func TestOptOutUnderOtherNames(t *testing.T) {
 	wantSaved(t, there, "Charly rows", false)
 	wantSaved(t, there, "Carl rows", false)
 	wantSaved(t, here, "Charly swims", true) // nobody here
-	check.Must(privacy.In(s).Erase(ctx, privacy.Who{ID: "u7"}, here, there))(t)
+	check.Must(privacy.In(s).Erase(ctx, store.Person{ID: "u7"}, here, there))(t)
 	for _, c := range []*store.Conversation{here, there} {
 		check.Equal(t, "done", check.Must(privacy.Of(c).EraseSome(ctx, "u7"))(t).Done, true)
 	}

@@ -128,7 +128,7 @@ func addPeople(tx *store.Tx, id int64, d draft, fresh bool) {
 
 // checkOptOuts returns an error if anyone whom a draft concerns has opted out, or anyone whom it names, see store.People.
 func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
-	out := tx.PeopleOf(c).Out()
+	out := c.People(tx).Out()
 	for _, p := range d.people {
 		if slices.Contains(out, p.id) {
 			return &OptedOutError{p.id, p.name}
@@ -138,7 +138,7 @@ func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 	text := possessive.Replace(d.Content + " " + d.About)
 	said := " " + words.Fold(text) + " "
 	written := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
-	for _, person := range tx.PeopleOf(c).NamesOut() {
+	for _, person := range c.People(tx).NamesOut() {
 		folded := words.Fold(person.Name)
 		if strings.ContainsFunc(folded, func(r rune) bool { return r < unicode.MaxASCII && unicode.IsLetter(r) }) {
 			folded = " " + folded + " " // scripts without spaces between words have none here either
@@ -169,7 +169,7 @@ func recheck(c *store.Conversation, tx *store.Tx, d *draft) error {
 		return err
 	}
 	named := len(d.said)
-	d.said = slices.DeleteFunc(slices.Clone(d.said), func(m chat.Message) bool { return len(tx.MessagesOf(c).At(m.Seq)) == 0 })
+	d.said = slices.DeleteFunc(slices.Clone(d.said), func(m chat.Message) bool { return len(c.Messages(tx).At(m.Seq)) == 0 })
 	if len(d.said) == 0 && named > 0 {
 		return errUnsaid
 	}

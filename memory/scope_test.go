@@ -141,9 +141,9 @@ func wantOutOfReach(t *testing.T, c, foreign *store.Conversation, id int64) {
 		{"expand", `{"from": 20, "to": 25}`},
 		{"expand", `{"compaction": 1}`},
 		{"expand", `{"compaction": 2}`},
-		{"expand", fmt.Sprintf(`{"from": %d, "to": %d}`, foreign.Row(1), foreign.Row(9))},
+		{"expand", fmt.Sprintf(`{"from": %d, "to": %d}`, foreign.ID()<<32|1, foreign.ID()<<32|9)},
 		{"memory_save", arguments("x", 20, "")},
-		{"memory_save", arguments("x", foreign.Row(20), "")},
+		{"memory_save", arguments("x", foreign.ID()<<32|20, "")},
 	} {
 		check.That(t, check.ErrorOf(storetest.Call(tools, refused.tool, refused.arguments)) != nil, "%+v is answered", refused)
 	}

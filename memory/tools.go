@@ -93,7 +93,7 @@ func (b toolbox) readSearch(ctx context.Context, arguments json.RawMessage) (s s
 	s.Limit = min(cmp.Or(s.Limit, foundByDefault), foundAtMost)
 	s.turn = b.Turn()
 	s.asker, err = store.View(ctx, b.c, "look for who asked", func(tx *store.Tx) string {
-		return tx.MessagesOf(b.c).Asker(s.turn)
+		return b.c.Messages(tx).Asker(s.turn)
 	})
 	return s, err
 }

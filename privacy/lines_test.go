@@ -28,9 +28,9 @@ func TestErasingLines(t *testing.T) {
 		storetest.Commit(t, c, func(s *transcript.State) (transcript.Change, error) {
 			return s.Rewrite(row.ID, 0, "Bob likes chess", transcript.Writer{Name: "Dan", ID: "d"})
 		})
-		in, held, err := privacy.In(c.Store()).Everywhere(ctx, privacy.Who{Connector: "terminal", ID: "c"})
+		in, held, err := privacy.In(c.Store()).Everywhere(ctx, store.Person{Connector: "terminal", ID: "c"})
 		check.That(t, err == nil && len(in) == 1 && held.Total().Messages == 2, "%v, %v", held, err)
-		check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "c"}, in...))(t)
+		check.Must(privacy.In(c.Store()).Erase(ctx, store.Person{ID: "c"}, in...))(t)
 		check.Equal(t, "erased", eraseAll(t, c, "c").Messages, 2) // Dan's version, too, knows what Cleo rewrote
 		wantNoSecret(t, c)
 		check.Equal(t, "rows with their name", number(t, c.Store(), "SELECT count(*) FROM compactions WHERE lines || dropped_lines LIKE '%Cleo%'"), 0)
@@ -50,7 +50,7 @@ func TestErasingLines(t *testing.T) {
 		thread := storetest.Find(t, c.Store(), "discord:1/10/m2")
 		deliver(t, thread, said(1, "hello"))
 		check.Contains(t, "in the thread", storetest.Load(t, thread).Head.Inherited.Stack[0].Text, secret)
-		check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "c"}, c))(t)
+		check.Must(privacy.In(c.Store()).Erase(ctx, store.Person{ID: "c"}, c))(t)
 		eraseAll(t, c, "c")
 		wantNoSecret(t, c)
 		row := storetest.Load(t, c).Head.Stack[0]
@@ -61,7 +61,7 @@ func TestErasingLines(t *testing.T) {
 		wrote(t, c, transcript.Writer{Name: "Cleo", ID: "c"}, "Bob is 42")
 		fold := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 4, transcript.IDs(storetest.Load(t, c).Head.Stack)...)
 		check.Must(fold.Store(ctx, summarize.Summary{Text: "- Bob is 42, Ann says"}))(t)
-		check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "c"}, c))(t)
+		check.Must(privacy.In(c.Store()).Erase(ctx, store.Person{ID: "c"}, c))(t)
 		eraseAll(t, c, "c")
 		check.Equal(t, "rows with the words", number(t, c.Store(), "SELECT count(*) FROM compactions WHERE text LIKE '%42%'"), 0)
 		check.Len(t, "prepared", storetest.Load(t, c).Prepared, 0)
@@ -79,9 +79,9 @@ func TestErasingLines(t *testing.T) {
 			return s.Rewrite(j.ID(), 1, "the boat is blue", transcript.Writer{Name: "Dan", ID: "d"})
 		})
 		remove(0, transcript.Writer{Name: "Cleo", ID: "c"})
-		in, held, err := privacy.In(c.Store()).Everywhere(ctx, privacy.Who{Connector: "terminal", ID: "c"})
+		in, held, err := privacy.In(c.Store()).Everywhere(ctx, store.Person{Connector: "terminal", ID: "c"})
 		check.That(t, err == nil && len(in) == 1 && held.Total().Messages == 1, "%v, %v", held, err)
-		check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "c"}, in...))(t)
+		check.Must(privacy.In(c.Store()).Erase(ctx, store.Person{ID: "c"}, in...))(t)
 		eraseAll(t, c, "c")
 		row := storetest.Load(t, c).Head.Stack[0]
 		check.That(t, row.Text == "- the boat is blue" && len(row.DroppedLines) == 1 && row.DroppedLines[0].By == "Dan", "%+v", row)
@@ -93,13 +93,13 @@ func TestErasingLinesOfUnusualIDs(t *testing.T) {
 	t.Run("an id that JSON escapes is found", func(t *testing.T) {
 		c := imported(t, 9)
 		wrote(t, c, transcript.Writer{Name: "Cleo", ID: "c&<o>"}, "Ann plays chess")
-		in, held, err := privacy.In(c.Store()).Everywhere(ctx, privacy.Who{Connector: "terminal", ID: "c&<o>"})
+		in, held, err := privacy.In(c.Store()).Everywhere(ctx, store.Person{Connector: "terminal", ID: "c&<o>"})
 		check.That(t, err == nil && len(in) == 1 && held.Total().Messages == 1, "%v, %v", held, err)
 	})
 	t.Run("another person of that name keeps theirs", func(t *testing.T) {
 		c := imported(t, 9)
 		wrote(t, c, transcript.Writer{Name: "Cleo", ID: "c"}, "Ann plays chess")
-		check.Must(privacy.In(c.Store()).Erase(ctx, privacy.Who{ID: "e"}, c))(t)
+		check.Must(privacy.In(c.Store()).Erase(ctx, store.Person{ID: "e"}, c))(t)
 		eraseAll(t, c, "e")
 		check.Equal(t, "shown", storetest.Load(t, c).Head.Stack[0].Text, "- Ann plays chess")
 	})

@@ -43,9 +43,9 @@ func (ps Everyone) Apply(ctx context.Context, d store.Delivery) error {
 func (pr Conversation) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {
 	return store.Update(ctx, pr.c, "keep a person out of memories", func(tx *store.Tx) bool {
 		if out {
-			return tx.PeopleOf(pr.c).OptOut(store.Person{ID: author, Name: name})
+			return pr.c.People(tx).OptOut(store.Person{ID: author, Name: name})
 		}
-		return tx.PeopleOf(pr.c).OptIn(author)
+		return pr.c.People(tx).OptIn(author)
 	})
 }
 
@@ -59,28 +59,28 @@ type Erased struct {
 // erasedAtOnce limits the messages or memories of one step, for which other writers have to wait.
 const erasedAtOnce = 40
 
-// ErrNobody is returned for an empty id, which would match everyone whose connector has no ids.
-var ErrNobody = errors.New("the person's id is empty")
+// errNobody is returned for an empty id, which would match everyone whose connector has no ids.
+var errNobody = errors.New("the person's id is empty")
 
 // Traces counts what is stored about a person in the conversation. Messages are theirs, with waiting ones, tasks that they asked
 // for, summaries in which they wrote or removed a line, and settings, pins and pauses that they made. Memories are those that they said first,
 // or that are about them.
-func (pr Conversation) Traces(ctx context.Context, who Who) (Holding, error) {
+func (pr Conversation) Traces(ctx context.Context, who store.Person) (Holding, error) {
 	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) Holding { return traces(pr.c, tx, who) })
 }
 
-func traces(c *store.Conversation, tx *store.Tx, who Who) Holding {
+func traces(c *store.Conversation, tx *store.Tx, who store.Person) Holding {
 	if who.ID == "" {
-		tx.Fail(ErrNobody)
+		tx.Fail(errNobody)
 	}
-	of := tx.TracesOf(c, who.person())
-	messages := of.Messages() + len(tx.SummariesOf(c).LinesBy(who.ID)) + of.CountTyped()
+	of := c.Traces(tx, who)
+	messages := of.CountMessages() + len(c.Summaries(tx).LinesBy(who.ID)) + of.CountSettings()
 	return Holding{c.Name(), messages, of.CountMemories(math.MaxInt64)}
 }
 
 // Everywhere returns the conversations of a person's connector in which something about them is stored, and how much in each.
-func (ps Everyone) Everywhere(ctx context.Context, who Who) (in []*store.Conversation, held Holdings, err error) {
-	return ps.hold(ctx, func(tx *store.Tx) []*store.Conversation { return tx.Directory().With(who.Connector, who.person()) },
+func (ps Everyone) Everywhere(ctx context.Context, who store.Person) (in []*store.Conversation, held Holdings, err error) {
+	return ps.hold(ctx, func(tx *store.Tx) []*store.Conversation { return tx.Directory().With(who) },
 		func(c *store.Conversation, tx *store.Tx) Holding { return traces(c, tx, who) })
 }
 
@@ -88,26 +88,26 @@ func (ps Everyone) Everywhere(ctx context.Context, who Who) (in []*store.Convers
 // the rest, step by step, after what they typed into commands is deleted here; later messages stay. The note survives the process, see Erasures, and lasts while messages that
 // were missed are still to be read: the person's, from before it, are left out. Messages from before the bot came are not
 // read any more.
-func (ps Everyone) Erase(ctx context.Context, who Who, in ...*store.Conversation) (waiting int, err error) {
+func (ps Everyone) Erase(ctx context.Context, who store.Person, in ...*store.Conversation) (waiting int, err error) {
 	err = ps.store.Erase(ctx, func(tx *store.Tx) {
 		if who.ID == "" {
-			tx.Fail(ErrNobody)
+			tx.Fail(errNobody)
 		}
 		for _, c := range in {
 			eraseTyped(c, tx, who) // first, while their messages have their names
-			of := tx.TracesOf(c, who.person())
+			of := c.Traces(tx, who)
 			for _, m := range of.Waiting() {
 				deleteUnread(c, tx, m.ID)
 				waiting++
 			}
-			of.WantErased()
+			of.RequestErasure()
 		}
 	})
 	return waiting, store.Fail("forget a person", err)
 }
 
 // EraseTyped deletes what a person may have typed into commands of these conversations, and nothing else.
-func (ps Everyone) EraseTyped(ctx context.Context, who Who, in ...*store.Conversation) error {
+func (ps Everyone) EraseTyped(ctx context.Context, who store.Person, in ...*store.Conversation) error {
 	err := ps.store.Erase(ctx, func(tx *store.Tx) {
 		for _, c := range in {
 			eraseTyped(c, tx, who)
@@ -126,8 +126,8 @@ func (ps Everyone) Erasures(ctx context.Context) (due []store.Erasure, err error
 // say whose they were.
 func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, err error) {
 	err = erase(ctx, pr.c, "forget a person", func(tx *store.Tx) {
-		of := tx.TracesOf(pr.c, store.Person{ID: author})
-		before, upto, found := of.Wanted()
+		of := pr.c.Traces(tx, store.Person{ID: author})
+		before, upto, found := of.Requested()
 		if !found {
 			e.Done = true
 			return
@@ -139,19 +139,19 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 			return
 		}
 		e.Done = true
-		tx.TypedIn(pr.c).DropRequests() // of a job that began meanwhile
-		of.LeaveMembers()
-		of.Erased()
+		pr.c.CommandTexts(tx).DeleteRequests() // of a job that began meanwhile
+		of.DeleteMembers()
+		of.EndErasure()
 	})
 	return e, err
 }
 
 // eraseMessages deletes the oldest messages; left reports that there may be more.
 func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before int64, e *Erased) (left bool) {
-	of := tx.TracesOf(c, store.Person{ID: author})
-	ids, upto := of.Oldest(before, erasedAtOnce)
+	of := c.Traces(tx, store.Person{ID: author})
+	ids, upto := of.OldestMessages(before, erasedAtOnce)
 	quoted := of.Quoted(upto)
-	tasks := tx.DeletionsIn(c).TasksOf(author)
+	tasks := c.Tasks().RequestedBy(tx, author)
 	for _, t := range tasks {
 		for _, report := range deleteTask(c, tx, t) {
 			quoted = append(quoted, report.ID)
@@ -159,56 +159,41 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 	}
 	deleteAll(c, tx, append(ids, quoted...))
 	e.Messages = len(ids) + len(tasks)
-	of.LeaveMessages(upto)
+	of.AnonymizeMessages(upto)
 	return upto < before-1
 }
 
 // eraseMemories deletes the next memories; left reports that there may be more.
 func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int64, e *Erased) (left bool) {
-	of := tx.TracesOf(c, store.Person{ID: author})
-	theirs := of.Memories(upto, erasedAtOnce)
+	of := c.Traces(tx, store.Person{ID: author})
+	theirs := of.OldestMemories(upto, erasedAtOnce)
 	var gone []int64
 	for _, m := range theirs {
-		tx.MemoriesOf(c).Delete(m)
+		c.Memories(tx).Delete(m)
 		gone = append(gone, m.ID)
 	}
-	c.In(tx).ForgetQuotes(gone, true)
+	c.Messages(tx).ForgetQuotes(gone, true)
 	if len(theirs) == erasedAtOnce {
 		return true
 	}
-	of.LeaveMemories(upto)
+	of.DetachMemories(upto)
 	return false
 }
 
 // Find returns the people with that id, or that name in any case, who have spoken or typed commands in the conversations of a
 // connector, or of any if it is empty, or about whom something is remembered. If there are none, the text may have the connector in front:
 // discord:ID.
-func (ps Everyone) Find(ctx context.Context, connector, nameOrID string) (found []Who, err error) {
+func (ps Everyone) Find(ctx context.Context, connector, nameOrID string) (found []store.Person, err error) {
 	err = ps.store.View(ctx, func(tx *store.Tx) {
-		for _, s := range tx.Directory().Everybody(connector) {
-			found = append(found, Who{Connector: s.Connector, ID: s.ID, Name: s.Name})
-		}
+		found = tx.Directory().Everybody(connector)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for %q: %w", nameOrID, err)
 	}
-	found = slices.DeleteFunc(found, func(w Who) bool { return w.ID != nameOrID && !strings.EqualFold(w.Name, nameOrID) })
-	found = slices.CompactFunc(found, func(a, b Who) bool { return a.Connector == b.Connector && a.ID == b.ID }) // they may have had several names
+	found = slices.DeleteFunc(found, func(w store.Person) bool { return w.ID != nameOrID && !strings.EqualFold(w.Name, nameOrID) })
+	found = slices.CompactFunc(found, func(a, b store.Person) bool { return a.Connector == b.Connector && a.ID == b.ID }) // they may have had several names
 	if first, id, named := strings.Cut(nameOrID, ":"); named && connector == "" && len(found) == 0 {
 		return ps.Find(ctx, first, id)
 	}
 	return found, nil
-}
-
-// Who is a person of a connector.
-type Who struct {
-	Connector string `json:"connector"`
-	ID        string `json:"id"` // the platform's
-	Name      string `json:"name"`
-}
-
-func (w Who) person() store.Person { return store.Person{ID: w.ID, Name: w.Name} }
-
-func (w Who) String() string {
-	return strings.TrimSpace(w.Name + " (" + w.Connector + ":" + w.ID + ")")
 }

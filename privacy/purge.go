@@ -67,30 +67,15 @@ func erase(ctx context.Context, c *store.Conversation, tried string, do func(*st
 }
 
 func purge(c *store.Conversation, tx *store.Tx) {
-	for _, t := range tx.DeletionsIn(c).Tasks() {
+	for _, t := range c.Tasks().All(tx) {
 		purgeTask(tx, t)
 	}
-	p := tx.PurgeOf(c)
-	p.Task()
-	p.Pauser()
-	for _, t := range p.Threads() { // they quote nothing of it any more
-		deleteAll(t, tx, p.QuotedIn(t))
+	threads := c.Threads(tx)
+	for _, t := range threads.All() { // they quote nothing of it any more
+		deleteAll(t, tx, threads.QuotedBy(t))
 	}
-	c.In(tx).ForgetQuotes(tx.MemoriesOf(c).Numbers(), true)
-	p.NoteGone()
-	p.Links()
-	p.Inherited()
-	for _, table := range purged {
-		p.Rows(table)
-	}
-	p.Messages()
-	c.In(tx).NextVersion()
-}
-
-// purged are the tables that a purge empties, in this order.
-var purged = []store.Table{
-	store.MemoryTermsTable, store.MemoriesTable, store.CompactionsTable, store.PinsTable, store.FilesTable, store.InboxTable, store.OutboxTable,
-	store.MessageTermsTable, store.MembersTable, store.SessionsTable, store.WantedSessionsTable, store.OverridesTable, store.ErasuresTable,
+	c.Messages(tx).ForgetQuotes(c.Memories(tx).Numbers(), true)
+	tx.Purge(c)
 }
 
 // deleteTasksOf deletes what tasks derived from messages: their conversations and their reports here, which it returns, and then
@@ -101,7 +86,7 @@ func deleteTasksOf(c *store.Conversation, tx *store.Tx, deleted []chat.Message) 
 		seen[m.Seq] = true
 	}
 	for all := slices.Clone(deleted); len(all) > 0; all = all[1:] {
-		for _, t := range tx.DeletionsIn(c).TasksFrom(all[0].Seq) {
+		for _, t := range c.Tasks().DerivedFrom(tx, all[0].Seq) {
 			for _, m := range deleteTask(c, tx, t) {
 				if !seen[m.Seq] {
 					seen[m.Seq] = true
@@ -118,13 +103,9 @@ func deleteTasksOf(c *store.Conversation, tx *store.Tx, deleted []chat.Message) 
 func deleteTask(c *store.Conversation, tx *store.Tx, t store.Task) (report []chat.Message) {
 	purgeTask(tx, t)
 	name := fmt.Sprintf("%s-%d", store.TaskID, t.Number)
-	c.In(tx).DeleteWaiting(name)
-	return tx.MessagesOf(c).Named(name)
+	c.Inbox().Delete(tx, name)
+	return c.Messages(tx).Named(name)
 }
 
 // purgeTask deletes everything in a task's conversation, and stops its turn.
-func purgeTask(tx *store.Tx, t store.Task) {
-	for _, child := range tx.Directory().Under(t.Conversation) {
-		purge(child, tx)
-	}
-}
+func purgeTask(tx *store.Tx, t store.Task) { purge(tx.Conversation(t.Conversation), tx) }

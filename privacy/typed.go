@@ -11,14 +11,14 @@ import (
 
 // eraseTyped deletes what a person typed into commands of the conversation: settings in words, and the focus of each compaction
 // and task, of which nobody knows who asked for it. It also removes their name from settings, pins and pauses.
-func eraseTyped(c *store.Conversation, tx *store.Tx, who Who) {
-	tx.TracesOf(c, who.person()).LeaveSettings()
-	typed := tx.TypedIn(c)
-	if typed.DropFocuses() {
-		c.In(tx).NextVersion() // summaries in memory are read again: a repair keeps the focus of what it repairs
+func eraseTyped(c *store.Conversation, tx *store.Tx, who store.Person) {
+	c.Traces(tx, who).AnonymizeSettings()
+	typed := c.CommandTexts(tx)
+	if typed.DeleteFocuses() {
+		c.NextVersion(tx) // summaries in memory are read again: a repair keeps the focus of what it repairs
 	}
-	typed.DropErrors()
-	typed.DropTaskFocuses()
+	typed.DeleteErrors()
+	typed.DeleteTaskFocuses()
 }
 
 // forgetTyped deletes what was typed into commands if it contains a word that no message contains any more: it quotes what
@@ -27,20 +27,20 @@ func forgetTyped(c *store.Conversation, tx *store.Tx, lost map[string]bool) {
 	if len(lost) == 0 {
 		return
 	}
-	typed := tx.TypedIn(c)
+	typed := c.CommandTexts(tx)
 	for _, t := range typed.Focuses() {
 		if says(t.Text, lost) {
-			typed.DropFocus(t.ID)
+			typed.DeleteFocus(t.ID)
 		}
 	}
 	for _, t := range typed.Setting() {
 		if says(t.Text, lost) {
-			typed.DropSetting()
+			typed.DeleteSetting()
 		}
 	}
 	for _, t := range typed.TaskSettings() {
 		if says(t.Text, lost) {
-			typed.DropTaskFocus(t.ID)
+			typed.DeleteTaskFocus(t.ID)
 		}
 	}
 }
@@ -54,7 +54,7 @@ func lostTerms(c *store.Conversation, tx *store.Tx, deleted []chat.Message) map[
 			if lost[word.Term] || word.Stop || len(word.Folded) < least {
 				continue
 			}
-			if !tx.DeletionsIn(c).HasTerm(word.Term) {
+			if !c.Messages(tx).HasTerm(word.Term) {
 				lost[word.Term] = true
 			}
 		}

@@ -29,7 +29,7 @@ func setFocus(t *testing.T, c *store.Conversation, focus string, by store.Person
 
 // Two people may have the same name, and one person several.
 func TestTypedWordsBelongToAnID(t *testing.T) {
-	asker := privacy.Who{Connector: "discord", ID: "a", Name: "Ann"}
+	asker := store.Person{Connector: "terminal", ID: "a", Name: "Ann"}
 	for name, step := range map[string]struct {
 		by   store.Person
 		old  bool // the row is from a version that did not store the id
@@ -54,7 +54,7 @@ func TestTypedWordsBelongToAnID(t *testing.T) {
 			kept := step.want != ""
 			held := check.Must(privacy.Of(c).Traces(ctx, asker))(t)
 			check.Equal(t, "rows that count as theirs", held.Messages, map[bool]int{true: 0, false: 3}[kept])
-			in, _, err := privacy.In(c.Store()).Everywhere(ctx, privacy.Who{Connector: c.Connector(), ID: "a", Name: "Ann"})
+			in, _, err := privacy.In(c.Store()).Everywhere(ctx, store.Person{Connector: "terminal", ID: "a", Name: "Ann"})
 			check.That(t, err == nil && (len(in) == 0) == kept, "conversations with something of theirs: %v, %v", in, err)
 			check.Must(privacy.In(c.Store()).Erase(ctx, asker, c))(t)
 			value, by := focusOf(t, c)

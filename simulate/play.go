@@ -11,10 +11,13 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
+	"cairn/compactor/worker"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/prompts"
+	"cairn/transcript"
 )
 
 // What a player does: it replays messages, and answers for the strategy that would summarize them.
@@ -74,7 +77,7 @@ func (p *player) replayImport(ctx context.Context, past []Message) error {
 	}
 	done := 0
 	feed := compactor.Feed[Message]{
-		Do: func(f func(*compactor.Compactor)) { f(p.engine) }, Window: p.o.Engine.Window,
+		Do: p.use, Window: p.o.Engine.Window,
 		Write: func(batch []Message) ([]chat.Message, error) {
 			done += len(batch)
 			p.progress(done)
@@ -120,7 +123,7 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 			return err
 		}
 	}
-	p.engine.Check(ctx)
+	p.check(ctx)
 	p.recordUsage()
 	return nil
 }
@@ -172,6 +175,7 @@ func isAnswer(m Message) bool { return m.Role == llm.RoleAssistant }
 // request makes the request that m answered, and returns its estimated tokens.
 func (p *player) request(ctx context.Context, m Message) (estimate int, err error) {
 	prompt, err := p.engine.Request(ctx)
+	p.attend()
 	if err != nil {
 		return 0, err
 	}
@@ -191,7 +195,7 @@ func (p *player) counted(sent compactor.Sent, estimate int) {
 	if sent.Counted > 0 {
 		p.engine.Reported(llm.Usage{Prompt: int(math.Round(float64(sent.Counted) * float64(estimate) / float64(sent.Estimated)))})
 	}
-	p.knows(p.learnt.Scale(), sent.Factor)
+	p.knows(p.learned.Scale(), sent.Factor)
 }
 
 // contextOf returns the turn context of a question: the stored one; if it ended with its head, one
@@ -212,20 +216,20 @@ const usualContext = 34
 
 // recorded is a strategy that uses recorded summaries.
 type recorded struct {
-	compactor.Strategy
+	worker.Strategy
 	p *player
 }
 
-func (p *player) strategy(name string) compactor.Strategy {
-	s := compactor.StrategyOf(name)
-	if name == compactor.StrategyWindow {
+func (p *player) strategy(name string) worker.Strategy {
+	s := worker.StrategyOf(name)
+	if name == worker.StrategyWindow {
 		return s // it makes them all again
 	}
 	return recorded{s, p}
 }
 
 // Summarize returns the recorded summary of the span, or an extract.
-func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made summarize.Summary, err error) {
+func (r recorded) Summarize(ctx context.Context, m worker.Material) (made summarize.Summary, err error) {
 	p := r.p
 	row := m.Row
 	byModel := row.By == compactor.ByWorker
@@ -246,7 +250,7 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made sum
 	case known && s.Text == "":
 		words := strings.TrimSuffix(s.Error, "; nothing was lost")
 		if strings.HasPrefix(words, "the model") {
-			return made, summarize.Refusal(words)
+			return made, judge.Refusal(words)
 		}
 		return made, errors.New(words)
 	case known:
@@ -254,7 +258,7 @@ func (r recorded) Summarize(ctx context.Context, m compactor.Material) (made sum
 	case len(p.rec.Messages) > mostExtracted && len(p.o.Questions) == 0:
 		made.Text = p.asLong(row, m.Target)
 	default:
-		made, err = m.Extractive(ctx)
+		made, err = m.Extract(ctx)
 		if err != nil {
 			return made, err
 		}
@@ -281,7 +285,7 @@ const (
 // asLong returns a text about as long as an extract of row would be.
 func (p *player) asLong(row compactor.Summary, target int) string {
 	if row.Trigger == compactor.OnRepair && row.Kind == compactor.Leaf { // its target depends on what is read
-		target = min(target, max(p.material(row)*p.o.Policy.TargetPct/100, summarize.MinSummary))
+		target = min(target, max(p.material(row)*p.o.Policy.TargetPct/100, transcript.MinSummary))
 	}
 	return filler(target*filled/100 + compactor.ContextTokens(""))
 }

@@ -61,7 +61,7 @@ const leastWindow, mostWindow = 1000, 100_000_000
 
 // Options are common to all variants: the agent, and its prices.
 type Options struct {
-	// Engine is the agent's engine: System, Tools, MaxOutput, Model, Window, Learnt, CacheTTL. Its
+	// Engine is the agent's engine: System, Tools, MaxOutput, Model, Window, Learned, CacheTTL. Its
 	// Worker is never called: whether it is nil says only whether there is one.
 	Engine compactor.Options
 	Policy compactor.Policy // the current one

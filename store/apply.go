@@ -6,6 +6,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 
@@ -17,16 +18,17 @@ import (
 // transcript.ErrStale: what the change depends on differs on disk from s; nothing has changed.
 func (cs Compactions) Commit(ctx context.Context, s *transcript.State, change transcript.Change) (transcript.Head, error) {
 	return Update(ctx, cs.c, "change the head", func(tx *Tx) transcript.Head {
-		tx.Fail(cs.current(tx, s, change))
-		return cs.write(tx, s, change)
+		ss := cs.c.Summaries(tx)
+		tx.Fail(ss.current(s, change))
+		return ss.write(s, change)
 	})
 }
 
 // current returns transcript.ErrStale if the head, a row to apply, or the messages to hide differ
 // on disk from s.
-func (cs Compactions) current(tx *Tx, s *transcript.State, change transcript.Change) error {
+func (ss Summaries) current(s *transcript.State, change transcript.Change) error {
 	var version, next int64
-	tx.row("SELECT version, next_seq FROM conversations WHERE id = ?", cs.c.id).Scan(&version, &next)
+	ss.tx.row("SELECT version, next_seq FROM conversations WHERE id = ?", ss.c.id).Scan(&version, &next)
 	if version != s.HeadVersion {
 		return fmt.Errorf("the head is of version %d, not %d: %w", version, s.HeadVersion, transcript.ErrStale)
 	}
@@ -38,11 +40,11 @@ func (cs Compactions) current(tx *Tx, s *transcript.State, change transcript.Cha
 			continue
 		}
 		if slices.Contains(transcript.IDs(s.Prepared), row.ID) &&
-			!exists(tx, "SELECT 1 FROM compactions WHERE id = ? AND conversation = ? AND state = 'prepared'", row.ID, cs.c.id) {
+			!exists(ss.tx, "SELECT 1 FROM compactions WHERE id = ? AND conversation = ? AND state = 'prepared'", row.ID, ss.c.id) {
 			return fmt.Errorf("summary %d is not prepared: %w", row.ID, transcript.ErrStale)
 		}
 		for _, gap := range row.Gaps(s.Summaries) {
-			if known, is := len(s.Messages.In(gap)), cs.between(tx, gap).Messages; known != is {
+			if known, is := len(s.Messages.In(gap)), ss.between(gap).Messages; known != is {
 				return fmt.Errorf("%d messages are verbatim from %d to %d, not %d: %w", is, gap.From, gap.To, known, transcript.ErrStale)
 			}
 		}
@@ -56,64 +58,64 @@ func (cs Compactions) Reload(ctx context.Context, known int64, running []chat.Me
 	return View(ctx, cs.c, "read what has changed", func(tx *Tx) (now transcript.Snapshot) {
 		tx.row("SELECT version FROM conversations WHERE id = ?", cs.c.id).Scan(&now.Head.Version)
 		if now.Head.Version == known {
-			now.Prepared = cs.c.In(tx).prepared()
+			now.Prepared = cs.c.Summaries(tx).prepared()
 			return now
 		}
-		now = cs.c.In(tx).Load()
+		now = cs.c.Summaries(tx).Load()
 		now.Changed = listValues[int64](tx, "SELECT seq FROM messages WHERE "+ownRows+" AND changed_with > ?2", cs.c.id, known)
-		now.Running, _ = cs.c.In(tx).withoutChangedCopies(running, known)
+		now.Running, _ = cs.c.Messages(tx).withoutChangedCopies(running, known)
 		return now
 	})
 }
 
 // Stretch counts the messages of a span, for transcript.State.Cover.
 func (cs Compactions) Stretch(ctx context.Context, sp transcript.Span) (transcript.Stretch, error) {
-	return View(ctx, cs.c, "count messages behind summaries", func(tx *Tx) transcript.Stretch { return cs.between(tx, sp) })
+	return View(ctx, cs.c, "count messages behind summaries", func(tx *Tx) transcript.Stretch { return cs.c.Summaries(tx).between(sp) })
 }
 
-func (cs Compactions) between(tx *Tx, sp transcript.Span) (n transcript.Stretch) {
-	low, high := cs.c.RowRange(sp.From, sp.To)
-	tx.row(`SELECT count(*),
+func (ss Summaries) between(sp transcript.Span) (n transcript.Stretch) {
+	low, high := ss.c.rowRange(sp.From, sp.To)
+	ss.tx.row(`SELECT count(*),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id LIMIT 1), 0),
 		coalesce((SELECT said_at FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1), 0)
-		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.Messages, Local(&n.First), Local(&n.Last))
+		FROM messages WHERE id BETWEEN ?1 AND ?2 AND deleted_at IS NULL`, low, high).Scan(&n.Messages, localInto(&n.First), localInto(&n.Last))
 	return n
 }
 
-func (cs Compactions) write(tx *Tx, s *transcript.State, change transcript.Change) transcript.Head {
+func (ss Summaries) write(s *transcript.State, change transcript.Change) transcript.Head {
 	if change.Empty() {
-		return cs.head(tx)
+		return ss.head()
 	}
 	given := make(map[int64]int64) // row IDs, by the temporary IDs of the change
 	for _, row := range change.Summaries {
-		cs.writeRow(tx, s, row, change.Marks.HeadVersion, given)
+		ss.writeRow(s, row, change.Marks.HeadVersion, given)
 	}
 	for _, ended := range change.Sessions[len(s.Sessions):] {
-		tx.do(`INSERT INTO sessions (conversation, from_seq, to_seq, settled)
+		ss.tx.do(`INSERT INTO sessions (conversation, from_seq, to_seq, settled)
 			SELECT ?1, ?2, ?3, count(*) < 2 AND NOT coalesce(max(kind = 'placeholder' OR made_by = 'extractive' OR owed), 0)
-			FROM compactions WHERE conversation = ?1 AND state = 'applied' AND from_seq BETWEEN ?2 AND ?3`, cs.c.id, ended.From, ended.To)
-		tx.do(dropSession, cs.c.id) // the request is fulfilled
+			FROM compactions WHERE conversation = ?1 AND state = 'applied' AND from_seq BETWEEN ?2 AND ?3`, ss.c.id, ended.From, ended.To)
+		ss.tx.do(dropSession, ss.c.id) // the request is fulfilled
 	}
 	if m := change.Marks; m.HeadVersion != s.HeadVersion {
-		tx.do("UPDATE conversations SET version = ?, cleared_to = ?, session_start = ?, spared_from = ?, spared_to = ? WHERE id = ?",
-			m.HeadVersion, m.ClearedTo, m.SessionStart, m.Spared.From, m.Spared.To, cs.c.id)
+		ss.tx.do("UPDATE conversations SET version = ?, cleared_to = ?, session_start = ?, spared_from = ?, spared_to = ? WHERE id = ?",
+			m.HeadVersion, m.ClearedTo, m.SessionStart, m.Spared.From, m.Spared.To, ss.c.id)
 	}
-	return cs.head(tx)
+	return ss.head()
 }
 
 // clearedBefore keeps, with a row that is being applied, how far tool results were cleared before: it can be undone.
 const clearedBefore = "UPDATE compactions SET cleared_before = (SELECT cleared_to FROM conversations WHERE id = conversation) WHERE id = ?"
 
 // writeRow writes what a change of s with a version does to one summary.
-func (cs Compactions) writeRow(tx *Tx, s *transcript.State, row transcript.Summary, version int64, given map[int64]int64) {
+func (ss Summaries) writeRow(s *transcript.State, row transcript.Summary, version int64, given map[int64]int64) {
 	if row.ID >= transcript.Unstored {
 		fresh := row
 		fresh.State = transcript.Applied
-		id := cs.insert(tx, fresh, version).ID
+		id := ss.insert(fresh, version).ID
 		given[row.ID] = id
 		if row.Trigger == transcript.OnRewrite { // it can be undone, and takes over the children
-			tx.do(clearedBefore, id)
-			adopt(tx, cs.c.id, id, row.Children)
+			ss.tx.do(clearedBefore, id)
+			adopt(ss.tx, ss.c.id, id, row.Children)
 		}
 		if row.State == transcript.Applied {
 			return
@@ -125,7 +127,7 @@ func (cs Compactions) writeRow(tx *Tx, s *transcript.State, row transcript.Summa
 		row.Children[i] = cmp.Or(given[child], child)
 	}
 	if row.State == transcript.Stale {
-		makeStale(tx, cs.c.id, row.ID)
+		makeStale(ss.tx, ss.c.id, row.ID)
 		return
 	}
 	stored := RecordedSummary{Summary: row}
@@ -134,15 +136,15 @@ func (cs Compactions) writeRow(tx *Tx, s *transcript.State, row transcript.Summa
 	}
 	written := []string{"state", "kind", "made_by", "owed", "tokens", "ended_with", "parent"}
 	if slices.Contains(transcript.IDs(s.Prepared), row.ID) {
-		stored.Applied = At(Now())
+		stored.Applied = utcTime(nowMillis())
 		stored.Version = version
-		stored.Next = readEnd(tx, cs.c.id)
+		stored.Next = readEnd(ss.tx, ss.c.id)
 		written = append(written, "messages", "children", "text", "lines", "dropped_lines", "applied_at", "version", "next_seq")
-		tx.do(clearedBefore, row.ID)
+		ss.tx.do(clearedBefore, row.ID)
 	}
-	updateCompaction(tx, cs.c.id, stored, written)
+	updateCompaction(ss.tx, ss.c.id, stored, written)
 	if row.State == transcript.Applied || row.State == transcript.RolledUp {
-		adopt(tx, cs.c.id, row.ID, row.Children)
+		adopt(ss.tx, ss.c.id, row.ID, row.Children)
 	}
 }
 
@@ -155,13 +157,13 @@ func adopt(tx *Tx, conversation, parent int64, children []int64) {
 
 // Revise writes what an edit or a deletion, which incremented the version, does to the summaries
 // over messages, and to others.
-func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, to func(transcript.Summary) transcript.Summary) {
+func (ss Summaries) Revise(seqs []int64, others []transcript.Summary, version int64, to func(transcript.Summary) transcript.Summary) {
 	over := make(map[int64]transcript.Summary)
 	for _, row := range others {
 		over[row.ID] = row
 	}
 	for _, seq := range seqs {
-		for _, row := range rs.compactions("AND from_seq <= ? AND to_seq >= ?", seq, seq) {
+		for _, row := range ss.read("AND from_seq <= ? AND to_seq >= ?", seq, seq) {
 			over[row.ID] = row
 		}
 	}
@@ -174,7 +176,7 @@ func (rs Rows) Revise(seqs []int64, others []transcript.Summary, version int64, 
 			row.EndedWith = version
 			written = append(written, "ended_with")
 		}
-		updateCompaction(rs.tx, rs.c.id, row, written)
+		updateCompaction(ss.tx, ss.c.id, row, written)
 	}
 }
 
@@ -188,52 +190,80 @@ const beforeTheStart = "the last summary is from before the last /new" // in wor
 // The rows of an applied compaction, none of which begins before a seq, or of a line that was rewritten since then. It cleared the
 // tool results of its time, so newer ones were cleared for another reason, and an undo leaves them alone.
 const (
-	latestApplied = `SELECT version, (SELECT iif(cleared_to < s.next_seq, s.cleared_before, cleared_to) FROM conversations WHERE id = s.conversation),
+	headSteps = `SELECT DISTINCT version, (SELECT iif(cleared_to < s.next_seq, s.cleared_before, cleared_to) FROM conversations WHERE id = s.conversation),
 		trigger = 'rewrite' FROM compactions s
 		WHERE conversation = ?1 AND version IS NOT NULL AND cleared_before IS NOT NULL AND state <> 'undone'
-		AND (from_seq >= ?2 OR trigger = 'rewrite' AND state = 'applied' AND next_seq >= ?2) ORDER BY version DESC LIMIT 1`
+		AND (from_seq >= ?2 OR trigger = 'rewrite' AND state = 'applied' AND next_seq >= ?2)`
+	latestApplied = headSteps + " ORDER BY version DESC LIMIT 1"
+	latestAct     = headSteps + " AND trigger NOT IN ('rollup', 'repair') ORDER BY version DESC LIMIT 1"
+	stepsSince    = headSteps + " AND version >= ?3 ORDER BY version DESC"
+
 	madeWith  = "AND version = ? AND from_seq >= ? ORDER BY from_seq, id"
 	endedWith = "AND ended_with = ? AND from_seq >= ? ORDER BY from_seq, id"
 )
 
-// Latest returns the latest compaction of the session that was not undone yet, with what undoing it needs. What was applied
-// in earlier sessions stays, even where it was applied together with what is undone.
+// Latest returns the latest act of the session that was not undone yet, with what undoing it needs. What was applied
+// in earlier sessions stays, even where it was applied together with what is undone. Where only folds and repairs were
+// applied, it returns the latest of these.
 func (cs Compactions) Latest(ctx context.Context) (transcript.Undoable, error) {
-	return View(ctx, cs.c, "read the latest compaction", cs.latest)
+	return View(ctx, cs.c, "read the latest compaction", func(tx *Tx) transcript.Undoable { return cs.c.Summaries(tx).latest() })
 }
 
-func (cs Compactions) latest(tx *Tx) (l transcript.Undoable) {
-	var start, applied int64
-	tx.row("SELECT version, session_start FROM conversations WHERE id = ?", cs.c.id).Scan(&l.Version, &start)
-	var rewrite bool
-	if !tx.row(latestApplied, cs.c.id, start).Found(&applied, &l.ClearedTo, &rewrite) {
+// headStep is a change of the head that applied summaries, by the version that it led to.
+type headStep struct {
+	version, clearedTo int64
+	rewrite            bool
+}
+
+func steps(tx *Tx, query string, args ...any) []headStep {
+	return listRows(tx, func(rows *sql.Rows, step *headStep) error {
+		return rows.Scan(&step.version, &step.clearedTo, &step.rewrite)
+	}, query, args...)
+}
+
+func (ss Summaries) latest() (l transcript.Undoable) {
+	var start int64
+	ss.tx.row("SELECT version, session_start FROM conversations WHERE id = ?", ss.c.id).Scan(&l.Version, &start)
+	first := slices.Concat(steps(ss.tx, latestAct, ss.c.id, start), steps(ss.tx, latestApplied, ss.c.id, start))
+	if len(first) == 0 {
 		l.Why = transcript.ErrNothingApplied.Error()
-		if exists(tx, latestApplied, cs.c.id, 1) {
+		if exists(ss.tx, latestApplied, ss.c.id, 1) {
 			l.Why = beforeTheStart
 		}
 		return l
 	}
-	if rewrite { // it may be of an earlier session
-		start = 1
+	for _, step := range steps(ss.tx, stepsSince, ss.c.id, start, first[0].version) {
+		l.Steps = append(l.Steps, ss.step(step, start))
 	}
-	l.Rows, l.Ended = cs.c.In(tx).compactions(madeWith, applied, start), cs.c.In(tx).compactions(endedWith, applied, start)
-	l.Changed = slices.ContainsFunc(slices.Concat(l.Rows, l.Ended), func(row transcript.Summary) bool {
-		low, high := cs.c.RowRange(row.From, row.To)
-		return exists(tx, "SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
-	})
-	l.Freed = cs.freed(tx, l.Rows, l.Ended)
+	l.Steps = transcript.ActIn(l.Steps)
 	return l
 }
 
+// step reads a step of the session that begins at start.
+func (ss Summaries) step(at headStep, start int64) transcript.Step {
+	if at.rewrite { // it may be of an earlier session
+		start = 1
+	}
+	step := transcript.Step{
+		Rows: ss.read(madeWith, at.version, start), Ended: ss.read(endedWith, at.version, start), ClearedTo: at.clearedTo,
+	}
+	step.Changed = slices.ContainsFunc(slices.Concat(step.Rows, step.Ended), func(row transcript.Summary) bool {
+		low, high := ss.c.rowRange(row.From, row.To)
+		return exists(ss.tx, "SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, at.version)
+	})
+	step.Freed = ss.freed(step.Rows, step.Ended)
+	return step
+}
+
 // freed returns the messages that were verbatim before a compaction that made rows and ended others.
-func (cs Compactions) freed(tx *Tx, made, ended []transcript.Summary) (messages []chat.Message) {
+func (ss Summaries) freed(made, ended []transcript.Summary) (messages []chat.Message) {
 	before := slices.DeleteFunc(slices.Clone(ended), func(row transcript.Summary) bool { return slices.Contains(transcript.IDs(made), row.ID) })
 	for _, row := range made {
 		if slices.Contains(transcript.IDs(ended), row.ID) {
 			continue // it was folded by another row of the compaction, which covers it
 		}
 		for _, gap := range row.Gaps(before) {
-			messages = append(messages, cs.c.In(tx).messages(gap.From, gap.To, "ORDER BY id")...)
+			messages = append(messages, ss.messages().read(gap.From, gap.To, "ORDER BY id")...)
 		}
 	}
 	return messages

@@ -31,7 +31,7 @@ func (u Upkeep) Check(ctx context.Context) (found []Finding, err error) {
 			found = append(found, listRows(tx, func(rows *sql.Rows, f *Finding) error { return rows.Scan(&f.Conversation, &f.What) }, query)...)
 		}
 		for _, c := range tx.conversations("ORDER BY id") {
-			if wrong := c.In(tx).Load().State().Check(); wrong != nil && tx.err == nil {
+			if wrong := c.Summaries(tx).Load().State().Check(); wrong != nil && tx.err == nil {
 				found = append(found, Finding{c.name, wrong.Error()})
 			}
 		}
@@ -161,7 +161,7 @@ func (u Upkeep) Vitals(ctx context.Context) (v Vitals, err error) {
 			(SELECT count(*) FROM outbox WHERE state IN ('waiting', 'sending')),
 			(SELECT min(created_at) FROM outbox WHERE state IN ('waiting', 'sending')),
 			(SELECT json_group_object(state, n) FROM (SELECT state, count(*) AS n FROM memories GROUP BY state))`).
-			Scan(&v.Inbox, UTC(&v.InboxOldest), &v.Outbox, UTC(&v.OutboxOldest), JSON(&v.Memories))
+			Scan(&v.Inbox, utcInto(&v.InboxOldest), &v.Outbox, utcInto(&v.OutboxOldest), jsonInto(&v.Memories))
 	})
 	file, statErr := os.Stat(u.store.path)
 	err = cmp.Or(err, statErr)

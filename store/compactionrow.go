@@ -136,16 +136,16 @@ func updateCompaction(tx *Tx, conversation int64, r RecordedSummary, names []str
 	tx.do("UPDATE compactions SET "+strings.Join(set, ", ")+" WHERE id = ? AND conversation = ?", append(values, r.ID, conversation)...)
 }
 
-// shownTime is a column of a time that people see, see ShownAt.
+// shownTime is a column of a time that people see, see localTime.
 type shownTime struct{ at *time.Time }
 
-func (c shownTime) Scan(column any) error        { return Local(c.at).Scan(column) }
+func (c shownTime) Scan(column any) error        { return localInto(c.at).Scan(column) }
 func (c shownTime) Value() (driver.Value, error) { return c.at.UnixMilli(), nil }
 
 // utcOrNull is a column of a time for programs; NULL for the zero time.
 type utcOrNull struct{ at *time.Time }
 
-func (c utcOrNull) Scan(column any) error { return UTC(c.at).Scan(column) }
+func (c utcOrNull) Scan(column any) error { return utcInto(c.at).Scan(column) }
 
 func (c utcOrNull) Value() (driver.Value, error) {
 	if c.at.IsZero() {
@@ -176,7 +176,7 @@ type listColumn[T any] struct {
 }
 
 func (c listColumn[T]) Scan(column any) error {
-	if JSON(c.list).Scan(column) != nil {
+	if jsonInto(c.list).Scan(column) != nil {
 		*c.list = nil
 		*c.damaged = true
 	}

@@ -35,7 +35,7 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 	if name == "" || len(name) > MaxName || !utf8.ValidString(name) {
 		return nil, fmt.Errorf("%q is not a valid name of a conversation: use 1 to %d bytes of valid UTF-8", name, MaxName)
 	}
-	err = s.set(ctx, "create conversation "+name, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, Now())
+	err = s.set(ctx, "create conversation "+name, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, nowMillis())
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +121,8 @@ func resultOf[T any](ctx context.Context, transact func(context.Context, string,
 	return result, nil
 }
 
-// Connector returns the first part of the name; for a task, of the people's conversation above it.
-func (c handle) Connector() string {
+// connector returns the first part of the name; for a task, of the people's conversation above it.
+func (c handle) connector() string {
 	root, _ := RootOf(c.name)
 	connector, _, _ := strings.Cut(root, ":")
 	return connector
@@ -131,8 +131,11 @@ func (c handle) Connector() string {
 // The parts of a conversation. What they do in a transaction that has begun has the transaction as its first argument. One
 // part reaches another one of the same conversation by a conversion: Transcript(in).
 type (
-	// Compactions are its summaries and sessions: what its compactor reads and writes.
+	// Compactions are its summaries: what its compactor reads and writes.
 	Compactions struct{ c handle }
+
+	// Sessions are the requests for new ones.
+	Sessions struct{ c handle }
 
 	// Inbox has the delivered messages that are not in the transcript yet.
 	Inbox struct{ c handle }
@@ -158,6 +161,7 @@ type (
 )
 
 func (c *Conversation) Compactions() Compactions { return Compactions{c.handle} }
+func (c *Conversation) Sessions() Sessions       { return Sessions{c.handle} }
 func (c *Conversation) Inbox() Inbox             { return Inbox{c.handle} }
 func (c *Conversation) Past() Past               { return Past{c.handle} }
 func (c *Conversation) Transcript() Transcript   { return Transcript{c.handle} }
@@ -185,10 +189,11 @@ func (s *Store) Pauses() Pauses { return Pauses{s} }
 func (s *Store) Models() Models { return Models{s} }
 func (s *Store) Held() *Held    { return &s.held }
 
-func (c handle) In(tx *Tx) Rows { return Rows{c, tx} }
-
-// Rows are a conversation's rows inside a transaction, for packages whose rules decide what is written.
-type Rows struct {
-	c  handle
-	tx *Tx
-}
+// What packages memory and privacy read and write inside a transaction.
+func (c handle) Messages(tx *Tx) Messages             { return Messages{c, tx} }
+func (c handle) Summaries(tx *Tx) Summaries           { return Summaries{c, tx} }
+func (c handle) Threads(tx *Tx) Threads               { return Threads{c, tx} }
+func (c handle) Memories(tx *Tx) ConversationMemories { return ConversationMemories{c, tx} }
+func (c handle) People(tx *Tx) People                 { return People{c, tx} }
+func (c handle) CommandTexts(tx *Tx) CommandTexts     { return CommandTexts{c, tx} }
+func (c handle) Traces(tx *Tx, who Person) Traces     { return Traces{c, tx, who} }

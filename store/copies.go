@@ -1,14 +1,11 @@
-// Copies of messages and memories: in the results of the bot's own tools and in turn contexts. Quotes say which; deletions
-// reach them.
+// Copies of messages and memories: in the results of tools, which name what they quote, and in turn contexts. Deletions reach
+// them.
 
 package store
 
 import (
 	"database/sql"
-	"encoding/json"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"cairn/chat"
@@ -16,85 +13,30 @@ import (
 	"cairn/transcript"
 )
 
-// unknown is one of the quoted ids if a tool result cannot be parsed: it may quote anything.
+// unknown is a source of what could not be parsed when an older database was upgraded: it may quote anything.
 const unknown = 0
 
-// quotedBy returns the messages of its conversation, and the memories of any, that a tool result quotes.
-func quotedBy(m chat.Message) (messages, memories []int64) {
-	switch {
-	case m.Role != llm.RoleTool || m.Text == DeletedCopyText:
-	case m.Tool == "memory_save":
-		for _, found := range quoted.FindAllStringSubmatch(m.Text, -1) {
-			if id, err := strconv.ParseInt(found[1], 10, 64); err == nil { // otherwise it is part of a quote
-				memories = append(memories, id)
-			}
-		}
-	case slices.Contains(copyingTools, m.Tool) && strings.HasPrefix(m.Text, "{"): // otherwise it is an error message
-		var found struct {
-			Messages []struct {
-				Seq int64 `json:"seq"`
-			} `json:"messages"`
-			Memories []struct {
-				ID       int64   `json:"id"`
-				Messages []int64 `json:"messages"`
-			} `json:"memories"`
-		}
-		if json.Unmarshal([]byte(m.Text), &found) != nil {
-			return []int64{unknown}, []int64{unknown}
-		}
-		for _, m := range found.Messages {
-			messages = append(messages, m.Seq)
-		}
-		for _, m := range found.Memories {
-			messages = append(messages, m.Messages...)
-			memories = append(memories, m.ID)
-		}
-		none := func(number int64) bool { return number <= 0 }
-		messages = slices.DeleteFunc(messages, none)
-		memories = slices.DeleteFunc(memories, none)
-	}
-	return messages, memories
-}
-
-// quoted matches a memory as quoted by memory_save, see Saved.answer and hint.
-var quoted = regexp.MustCompile(`(?i)\bmemory (\d+)(?: says)?: "`)
-
-// fillQuotes stores the quotes of tool results that are older than the table of quotes.
-func fillQuotes(tx *Tx) {
-	for _, c := range tx.conversations("ORDER BY id") {
-		found := c.In(tx).messages(1, MaxSeq, "AND role = 'tool' AND tool IN ('memory_search', 'recall', 'expand', 'memory_save')")
-		for _, m := range found {
-			c.In(tx).keepQuotes(m)
-		}
-	}
-	tx.do("DROP INDEX messages_copies")
-}
-
-func (rs Rows) keepQuotes(m chat.Message) {
-	messages, memories := quotedBy(m)
-	rs.addQuotes(rs.c.Row(m.Seq), messages, memories)
-}
-
-// sourcesGone reports whether one of the messages was deleted, or edited since a version, or one of the memories was deleted, or
+// quotesGone reports whether one of the messages was deleted, or edited since a version, or one of the memories was deleted, or
 // has that state.
-func (rs Rows) sourcesGone(messages []int64, version int64, memories []int64, state string) bool {
-	return slices.ContainsFunc(messages, func(seq int64) bool {
-		return exists(rs.tx, "SELECT 1 FROM messages WHERE id = ? AND (deleted_at IS NOT NULL OR changed_with > ?)", rs.c.Row(seq), version)
-	}) || slices.ContainsFunc(memories, func(id int64) bool {
-		return !exists(rs.tx, "SELECT 1 FROM memories WHERE id = ? AND state <> ?", id, state)
+func (ms Messages) quotesGone(q llm.Quotes, version int64, state string) bool {
+	return ms.messagesGone(q.Messages, version) || slices.ContainsFunc(q.Memories, func(id int64) bool {
+		return !exists(ms.tx, "SELECT 1 FROM memories WHERE id = ? AND state <> ?", id, state)
+	})
+}
+
+func (ms Messages) messagesGone(seqs []int64, version int64) bool {
+	return slices.ContainsFunc(seqs, func(seq int64) bool {
+		return exists(ms.tx, "SELECT 1 FROM messages WHERE id = ? AND (deleted_at IS NOT NULL OR changed_with > ?)", ms.c.rowID(seq), version)
 	})
 }
 
 // DeletedCopyText replaces the result of a tool that found a deleted message.
 const DeletedCopyText = "What was found here has been deleted."
 
-// copyingTools are the tools that return messages, or text derived from them.
-var copyingTools = []string{"memory_search", "recall", "expand"}
-
-// LastOf returns the seq of a turn's last message. Its messages are neighbours.
-func (rs Rows) LastOf(turn int64) int64 {
-	low, high := rs.c.RowRange(turn, MaxSeq)
-	return getValue[int64](rs.tx, `SELECT coalesce((SELECT seq - 1 FROM messages
+// lastOf returns the seq of a turn's last message. Its messages are neighbours.
+func (ms Messages) lastOf(turn int64) int64 {
+	low, high := ms.c.rowRange(turn, MaxSeq)
+	return getValue[int64](ms.tx, `SELECT coalesce((SELECT seq - 1 FROM messages
 		WHERE id BETWEEN ?1 AND ?2 AND turn > ?3 ORDER BY id LIMIT 1), ?4)`, low, high, turn, MaxSeq)
 }
 
@@ -104,8 +46,8 @@ func quotesFinds(m chat.Message) bool {
 }
 
 // quoting returns a tool's result, and the answer without a model that quotes it, if there is one.
-func (rs Rows) quoting(result chat.Message) []chat.Message {
-	later := rs.messages(result.Seq, rs.LastOf(result.Turn), "AND role = 'assistant'")
+func (ms Messages) quoting(result chat.Message) []chat.Message {
+	later := ms.read(result.Seq, ms.lastOf(result.Turn), "AND role = 'assistant'")
 	return append([]chat.Message{result}, slices.DeleteFunc(later, func(m chat.Message) bool { return !quotesFinds(m) })...)
 }
 
@@ -114,6 +56,7 @@ func WithoutCopies(m chat.Message) chat.Message {
 	if m.Role == llm.RoleTool || quotesFinds(m) {
 		m.Text = DeletedCopyText
 		m.Attachments = nil
+		m.Quotes = llm.Quotes{}
 	}
 	if m.Role == llm.RoleAssistant {
 		m.Native = nil
@@ -129,52 +72,51 @@ func WithoutCopies(m chat.Message) chat.Message {
 }
 
 // Copying returns the results of tools that quote a message, and the answers without a model that quote these.
-func (rs Rows) Copying(seq int64) (copies []chat.Message) {
-	for _, result := range rs.messages(1, MaxSeq,
-		"AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", rs.c.Row(seq), rs.c.Row(unknown)) {
-		copies = append(copies, rs.quoting(result)...)
+func (ms Messages) Copying(seq int64) (copies []chat.Message) {
+	for _, result := range ms.read(1, MaxSeq,
+		"AND id IN (SELECT message FROM quotes WHERE kind = 'message' AND source IN (?, ?)) AND role = 'tool'", ms.c.rowID(seq), ms.c.rowID(unknown)) {
+		copies = append(copies, ms.quoting(result)...)
 	}
 	return copies
 }
 
 // Replace writes what WithoutCopies leaves of a message, and of the results of tools that found it.
-func (rs Rows) Replace(was, m chat.Message) {
-	row := rs.c.Row(m.Seq)
+func (ms Messages) Replace(was, m chat.Message) {
+	row := ms.c.rowID(m.Seq)
 	if m.Text != was.Text { // otherwise it is a model's, and so is its index
-		rs.Unindex(was)
-		rs.tx.do("DELETE FROM quotes WHERE message = ?", row)
+		ms.unindex(was)
+		ms.tx.do("DELETE FROM quotes WHERE message = ?", row)
 	}
-	rs.tx.do("UPDATE messages SET text = ?, attachments = ?, calls = ?, native = ?, tokens = ? WHERE id = ?",
+	ms.tx.do("UPDATE messages SET text = ?, attachments = ?, calls = ?, native = ?, tokens = ? WHERE id = ?",
 		m.Text, toJSON(m.Attachments), toJSON(m.Calls), string(m.Native), m.Tokens, row)
 	if m.Text != was.Text || !slices.Equal(m.Calls, was.Calls) {
-		for _, found := range rs.Copying(m.Seq) {
-			rs.Replace(found, WithoutCopies(found))
+		for _, found := range ms.Copying(m.Seq) {
+			ms.Replace(found, WithoutCopies(found))
 		}
 	}
 	if m.Text != was.Text && m.Role == llm.RoleAssistant { // an answer without a model: it may not be sent yet, and threads may have started with it
 		const began = "kind = '' AND from_seq BETWEEN ? AND ?"
-		rs.tx.do("UPDATE outbox SET text = ? WHERE conversation = ? AND reply = ? AND "+unsent, m.Text, rs.c.id, m.ID)
-		rs.touchThreads(began, m.Turn, m.Seq)
-		rs.tx.do("UPDATE inherited SET text = replace(text, ?, ?) WHERE parent = ? AND "+began, was.Text, m.Text, rs.c.id, m.Turn, m.Seq)
+		ms.tx.do("UPDATE outbox SET text = ? WHERE conversation = ? AND reply = ? AND "+unsent, m.Text, ms.c.id, m.ID)
+		ms.c.Threads(ms.tx).touch(began, m.Turn, m.Seq)
+		ms.tx.do("UPDATE inherited SET text = replace(text, ?, ?) WHERE parent = ? AND "+began, was.Text, m.Text, ms.c.id, m.Turn, m.Seq)
 	}
 }
 
 // withoutChangedCopies returns the messages of a running turn without what was deleted during it, or edited since a version,
 // and whether that changed one.
-func (rs Rows) withoutChangedCopies(answer []chat.Message, known int64) (left []chat.Message, changed bool) {
+func (ms Messages) withoutChangedCopies(answer []chat.Message, known int64) (left []chat.Message, changed bool) {
 	may := func(m chat.Message) bool { return m.Role == llm.RoleTool || len(m.Calls) > 0 || len(m.Native) > 0 }
 	if !slices.ContainsFunc(answer, may) { // as in most
 		return answer, false
 	}
 	turn := answer[0].Turn
-	low, high := rs.c.RowRange(turn, rs.LastOf(turn))
-	near := exists(rs.tx, `SELECT 1 FROM messages
+	low, high := ms.c.rowRange(turn, ms.lastOf(turn))
+	near := exists(ms.tx, `SELECT 1 FROM messages
 		WHERE id BETWEEN ? AND ? AND changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?`, low, high, turn)
 	answer = slices.Clone(answer)
 	gone := false
 	for i, m := range answer {
-		messages, memories := quotedBy(m)
-		lost := slices.Contains(messages, unknown) || rs.sourcesGone(messages, known, memories, "")
+		lost := ms.quotesGone(m.Quotes, known, "")
 		gone = gone || lost
 		// A result may repeat what it found or, if it is another program's, what it was given.
 		repeats := m.Role == llm.RoleAssistant || m.Tool != "context" && m.Tool != "memory_save"
@@ -187,36 +129,36 @@ func (rs Rows) withoutChangedCopies(answer []chat.Message, known int64) (left []
 }
 
 // contexts returns the contexts that are still shown, by seq.
-func (rs Rows) contexts() []transcript.Context {
-	return listRows(rs.tx, func(rows *sql.Rows, ctx *transcript.Context) error {
-		return rows.Scan(&ctx.Seq, &ctx.Text, JSON(&ctx.Messages), JSON(&ctx.Memories))
+func (ms Messages) contexts() []transcript.Context {
+	return listRows(ms.tx, func(rows *sql.Rows, ctx *transcript.Context) error {
+		return rows.Scan(&ctx.Seq, &ctx.Text, jsonInto(&ctx.Messages), jsonInto(&ctx.Memories))
 	}, `SELECT seq, context,
 		(SELECT json_group_array(source & 4294967295) FROM quotes q WHERE q.message = m.id AND q.kind = 'message'),
 		(SELECT json_group_array(source) FROM quotes q WHERE q.message = m.id AND q.kind = 'memory')
-		FROM messages m WHERE `+ownRows+` AND context <> '' AND deleted_at IS NULL ORDER BY id`, rs.c.id)
+		FROM messages m WHERE `+ownRows+` AND context <> '' AND deleted_at IS NULL ORDER BY id`, ms.c.id)
 }
 
 // keepContext stores the context of an answered turn, unless the head no longer has this version, or something that the context
 // quotes was deleted or forgotten in the meantime, and reports that.
-func (rs Rows) keepContext(ctx transcript.Context, version int64) (stored bool) {
-	row := rs.c.Row(ctx.Seq)
-	stored = ctx.Text != "" && !rs.sourcesGone(ctx.Messages, version, ctx.Memories, "forgotten") &&
-		rs.tx.do(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
-			AND (SELECT version FROM conversations WHERE id = ?) = ?`, ctx.Text, row, rs.c.id, version)
+func (ms Messages) keepContext(ctx transcript.Context, version int64) (stored bool) {
+	row := ms.c.rowID(ctx.Seq)
+	stored = ctx.Text != "" && !ms.quotesGone(ctx.Quotes, version, "forgotten") &&
+		ms.tx.do(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
+			AND (SELECT version FROM conversations WHERE id = ?) = ?`, ctx.Text, row, ms.c.id, version)
 	if stored {
-		rs.tx.do("DELETE FROM quotes WHERE message = ?", row)
-		rs.addQuotes(row, ctx.Messages, ctx.Memories)
+		ms.tx.do("DELETE FROM quotes WHERE message = ?", row)
+		ms.addQuotes(row, ctx.Quotes)
 	}
 	return stored
 }
 
-func (rs Rows) addQuotes(row int64, messages, memories []int64) {
+func (ms Messages) addQuotes(row int64, q llm.Quotes) {
 	const quote = "INSERT INTO quotes (kind, source, message) VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
-	for _, seq := range messages {
-		rs.tx.do(quote, "message", rs.c.Row(seq), row)
+	for _, seq := range q.Messages {
+		ms.tx.do(quote, "message", ms.c.rowID(seq), row)
 	}
-	for _, id := range memories {
-		rs.tx.do(quote, "memory", id, row)
+	for _, id := range q.Memories {
+		ms.tx.do(quote, "memory", id, row)
 	}
 }
 
@@ -229,32 +171,32 @@ type quote struct {
 
 // ForgetQuotes removes the turn contexts that quote these memories of the conversation, here and where they were recalled, and,
 // if answers, empties the answers of tools that do. The context of a running turn is not stored yet: a new version ends it.
-func (rs Rows) ForgetQuotes(memories []int64, answers bool) {
+func (ms Messages) ForgetQuotes(memories []int64, answers bool) {
 	for _, id := range memories {
-		rs.NextVersion()
-		quoting := listRows(rs.tx, func(rows *sql.Rows, q *quote) error {
-			q.at = handle{store: rs.c.store}
+		ms.c.NextVersion(ms.tx)
+		quoting := listRows(ms.tx, func(rows *sql.Rows, q *quote) error {
+			q.at = handle{store: ms.c.store}
 			return rows.Scan(&q.at.id, &q.at.name, &q.seq, &q.tool)
 		}, `SELECT v.id, v.name, q.message & 4294967295, m.role = 'tool' FROM quotes q JOIN conversations v ON v.id = q.message >> 32
-			JOIN messages m ON m.id = q.message WHERE q.kind = 'memory' AND q.source IN (?, 0) AND (? OR m.role <> 'tool') ORDER BY q.message`, id, answers)
+			JOIN messages m ON m.id = q.message WHERE q.kind = 'memory' AND q.source IN (?, ?) AND (? OR m.role <> 'tool') ORDER BY q.message`, id, unknown, answers)
 		for _, q := range quoting {
-			q.remove(rs.tx)
-			q.at.In(rs.tx).NextVersion()
+			q.remove(ms.tx)
+			q.at.NextVersion(ms.tx)
 		}
 	}
 }
 
 func (q quote) remove(tx *Tx) {
 	if !q.tool {
-		row := q.at.Row(q.seq)
+		row := q.at.rowID(q.seq)
 		tx.do("UPDATE messages SET context = '' WHERE id = ?", row)
 		tx.do("DELETE FROM quotes WHERE message = ?", row)
 		return
 	}
-	rs := q.at.In(tx)
-	for _, result := range rs.messages(q.seq, q.seq, "") {
-		for _, m := range rs.quoting(result) {
-			rs.Replace(m, WithoutCopies(m))
+	ms := q.at.Messages(tx)
+	for _, result := range ms.read(q.seq, q.seq, "") {
+		for _, m := range ms.quoting(result) {
+			ms.Replace(m, WithoutCopies(m))
 		}
 	}
 }

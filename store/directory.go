@@ -12,8 +12,8 @@ type Directory struct{ tx *Tx }
 
 func (t *Tx) Directory() Directory { return Directory{t} }
 
-// With returns the conversations of a connector in which something about a person is stored.
-func (d Directory) With(connector string, who Person) []*Conversation {
+// With returns the conversations of a person's connector in which something about them is stored.
+func (d Directory) With(who Person) []*Conversation {
 	return d.tx.conversations(`WHERE name >= ?1 || ':' AND name < ?1 || ';' AND id IN (
 			SELECT conversation FROM messages WHERE author_id = ?2 AND role = 'user'
 			UNION SELECT conversation FROM inbox WHERE author_id = ?2
@@ -23,7 +23,7 @@ func (d Directory) With(connector string, who Person) []*Conversation {
 			UNION SELECT id FROM pauses JOIN conversations ON name = scope WHERE `+typedBy+`
 			UNION SELECT conversation FROM compactions WHERE `+hasLines+`
 			UNION SELECT k.conversation FROM memory_people p JOIN memories k ON k.id = p.memory WHERE p.author_id = ?2) ORDER BY id`,
-		connector, who.ID, who.Name)
+		who.Connector, who.ID, who.Name)
 }
 
 // Under returns the conversation with a name, if there is one, or those below a name that ends in a slash.
@@ -42,16 +42,10 @@ func (d Directory) Holds(c *Conversation) (messages, memories int) {
 	return messages, memories
 }
 
-// Somebody is a person of a connector, with one of their names.
-type Somebody struct {
-	Connector string
-	Person
-}
-
 // Everybody returns the people who have spoken or typed commands in the conversations of a connector, or of any if it is empty, or about whom
 // something is remembered: ordered by connector and ID, each once for every name.
-func (d Directory) Everybody(connector string) []Somebody {
-	return listRows(d.tx, func(rows *sql.Rows, s *Somebody) error { return rows.Scan(&s.Connector, &s.ID, &s.Name) },
+func (d Directory) Everybody(connector string) []Person {
+	return listRows(d.tx, func(rows *sql.Rows, p *Person) error { return rows.Scan(&p.Connector, &p.ID, &p.Name) },
 		`SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, said.author FROM (
 			SELECT conversation, author_id, author FROM messages WHERE role = 'user' AND author_id <> ''
 			UNION SELECT conversation, author_id, author FROM inbox WHERE author_id <> ''

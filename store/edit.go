@@ -35,7 +35,7 @@ func (tr Transcript) Edit(ctx context.Context, m Inbound, also func(tx *Tx, was,
 
 // edit is Transcript.Edit for a message that waits.
 func (in Inbox) edit(tx *Tx, m Inbound) (edited bool) {
-	was := in.c.In(tx).waiting("AND platform_id = ? AND coalesce(edited_at, 0) <= ?", m.ID, m.Time.UnixMilli())
+	was := in.waiting(tx, "AND platform_id = ? AND coalesce(edited_at, 0) <= ?", m.ID, m.Time.UnixMilli())
 	if len(was) == 0 {
 		return false
 	}
@@ -43,7 +43,7 @@ func (in Inbox) edit(tx *Tx, m Inbound) (edited bool) {
 	asks := m.Addressed && (!was[0].Addressed || was[0].Optional)
 	edited = asks || !sameContent(was[0].Text, m.Text, was[0].Attachments, attachments)
 	tx.do(`UPDATE inbox SET text = ?, attachments = ?, edited_at = ?, incomplete = iif(?4, ?5, incomplete), tries = iif(?4, 0, tries)
-		WHERE conversation = ? AND platform_id = ?`, m.Text, in.c.In(tx).keepFiles(m.ID, attachments), m.Time.UnixMilli(), edited, m.Incomplete, in.c.id, m.ID)
+		WHERE conversation = ? AND platform_id = ?`, m.Text, in.c.Messages(tx).keepFiles(m.ID, attachments), m.Time.UnixMilli(), edited, m.Incomplete, in.c.id, m.ID)
 	if asks {
 		in.deliver(tx, m)
 	}
@@ -78,7 +78,7 @@ func (tr Transcript) unasked(tx *Tx, m Inbound) bool {
 	return exists(tx, `SELECT 1 FROM messages m WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?3
 		AND (addressed = 0 OR optional = 1 AND EXISTS (SELECT 1 FROM messages WHERE id = ?1 << 32 | m.turn AND answered = ?4))`,
-		tr.c.id, m.ID, m.Time.UnixMilli(), TurnClosed)
+		tr.c.id, m.ID, m.Time.UnixMilli(), closed)
 }
 
 // edit is Edit for a message of the transcript.
@@ -88,15 +88,15 @@ func (tr Transcript) edit(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Mess
 	if seq == 0 {
 		return 0, false
 	}
-	was := tr.c.In(tx).Message(seq)
+	was := tr.c.Messages(tx).message(seq)
 	is := was
 	is.Text, is.Attachments = m.Text, carryOver(was.Attachments, m.Attachments)
 	if sameContent(was.Text, is.Text, was.Attachments, is.Attachments) {
 		return seq, false
 	}
-	version := tr.c.In(tx).NextVersion()
-	tr.c.In(tx).Rewrite(was, is, version)
-	tr.c.In(tx).Revise([]int64{seq}, nil, version, transcript.Summary.Edited)
+	version := tr.c.NextVersion(tx)
+	tr.c.Messages(tx).Rewrite(was, is, version)
+	tr.c.Summaries(tx).Revise([]int64{seq}, nil, version, transcript.Summary.Edited)
 	if also != nil {
 		also(tx, was, is)
 	}
@@ -105,18 +105,18 @@ func (tr Transcript) edit(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Mess
 
 // NextVersion increments the version of the conversation and returns it: whatever is changed of its prompt is changed with a
 // new version, and Watch reports that.
-func (rs Rows) NextVersion() int64 {
-	rs.tx.changed = append(rs.tx.changed, rs.c.name)
-	return getValue[int64](rs.tx, "UPDATE conversations SET version = version + 1 WHERE id = ? RETURNING version", rs.c.id)
+func (c handle) NextVersion(tx *Tx) int64 {
+	tx.changed = append(tx.changed, c.name)
+	return getValue[int64](tx, "UPDATE conversations SET version = version + 1 WHERE id = ? RETURNING version", c.id)
 }
 
 // Rewrite gives a message a new text, attachments and quote, and reindexes it.
-func (rs Rows) Rewrite(was, is chat.Message, version int64) {
-	attachments := rs.keepFiles(is.ID, is.Attachments)
-	rs.Unindex(was)
-	rs.tx.do("UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id = ?",
-		is.Text, attachments, is.Quote, chat.TokensOf(is), version, rs.c.Row(is.Seq))
-	rs.index(is)
+func (ms Messages) Rewrite(was, is chat.Message, version int64) {
+	attachments := ms.keepFiles(is.ID, is.Attachments)
+	ms.unindex(was)
+	ms.tx.do("UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id = ?",
+		is.Text, attachments, is.Quote, chat.TokensOf(is), version, ms.c.rowID(is.Seq))
+	ms.index(is)
 }
 
 // carryOver returns the attachments after an edit, with those that were already in the message unchanged, so that fixing a typo
@@ -147,18 +147,18 @@ func (tr Transcript) File(ctx context.Context, id int64) (mediaType string, data
 	return mediaType, data, err
 }
 
-// StoreFiles stores the data of a message's attachments, and returns them without it. It deletes the message's other files.
-func (rs Rows) StoreFiles(message string, attachments []chat.Attachment) []chat.Attachment {
+// storeFiles stores the data of a message's attachments, and returns them without it. It deletes the message's other files.
+func (ms Messages) storeFiles(message string, attachments []chat.Attachment) []chat.Attachment {
 	attachments = slices.Clone(attachments)
 	kept := []int64{}
 	for i := range attachments {
 		a := &attachments[i]
 		if len(a.Data) > 0 {
-			*a = storeFile(rs.tx, rs.c.id, message, *a)
+			*a = storeFile(ms.tx, ms.c.id, message, *a)
 		}
 		kept = append(kept, a.File)
 	}
-	rs.tx.do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", rs.c.id, message, Encode(kept))
+	ms.tx.do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", ms.c.id, message, encode(kept))
 	return attachments
 }
 
@@ -172,14 +172,14 @@ func storeFile(tx *Tx, conversation int64, message string, a chat.Attachment) ch
 	return a
 }
 
-func (rs Rows) keepFiles(message string, attachments []chat.Attachment) string {
-	return toJSON(rs.StoreFiles(message, attachments))
+func (ms Messages) keepFiles(message string, attachments []chat.Attachment) string {
+	return toJSON(ms.storeFiles(message, attachments))
 }
 
 // Incomplete returns the oldest waiting messages that the connector can complete, in order, at most 50.
 func (in Inbox) Incomplete(ctx context.Context) ([]Inbound, error) {
 	return View(ctx, in.c, "look for incomplete messages", func(tx *Tx) []Inbound {
-		return in.c.In(tx).waiting("AND incomplete ORDER BY id LIMIT 50")
+		return in.waiting(tx, "AND incomplete ORDER BY id LIMIT 50")
 	})
 }
 
@@ -207,14 +207,14 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 	m.ID = was.ID
 	m = clean(m)
 	return in.c.Update(ctx, "complete message "+was.ID, func(tx *Tx) {
-		now := in.c.In(tx).waiting("AND incomplete AND platform_id = ?", was.ID)
+		now := in.waiting(tx, "AND incomplete AND platform_id = ?", was.ID)
 		if len(now) == 0 || !sameContent(now[0].Text, was.Text, now[0].Attachments, was.Attachments) {
 			return
 		}
 		if now[0].Quote != was.Quote {
 			m.Quote = now[0].Quote // the quoted text may have been deleted since
 		}
-		attachments := in.c.In(tx).keepFiles(was.ID, m.Attachments)
+		attachments := in.c.Messages(tx).keepFiles(was.ID, m.Attachments)
 		relabel(tx, in.c.id, m.Label)
 		tx.do(`UPDATE inbox SET author = ?, text = ?, attachments = ?, quote = ?, incomplete = 0
 			WHERE conversation = ? AND platform_id = ?`, m.Author, m.Text, attachments, m.Quote, in.c.id, was.ID)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"time"
 
 	"cairn/transcript"
 )
@@ -12,25 +13,16 @@ import (
 
 const (
 	BeforeTheStart = beforeTheStart
-	ChildrenOf     = childrenOf
+	Closed         = closed
+	EraseWithin    = eraseWithin
 	DatabaseName   = databaseName
-	EndedWith      = endedWith
 	HeldName       = heldName
 	IsHere         = isHere
-	LatestApplied  = latestApplied
 	LockName       = lockName
-	MadeWith       = madeWith
 	MostOfName     = maxAuthorBytes
-	NamesOf        = namesOf
-	NamesOut       = namesOut
-	NewestSummary  = newestSummary
-	QuotedOf       = quotedOf
-	Asked          = asked
-	OfPins         = ofPins
-	Own            = ownRows
 	ReaderPragmas  = readerPragmas
 	Retire         = retire
-	SessionsShown  = sessionsShown
+	MaxSessions    = maxSessions
 	ToRead         = toRead
 	ToWrite        = toWrite
 	CopyPart       = partPrefix
@@ -40,16 +32,32 @@ const (
 
 var (
 	CheckRoom     = checkRoom
+	CountTerms    = countTerms
+	ErrNoRoom     = errNoRoom
 	Derived       = derived
 	Fills         = fills
 	Migrations    = migrations
 	NextQuietHour = nextQuietHour
 	OpenFile      = open
+	Purged        = purged
 	PutAside      = moveAside
+	SourceOf      = sourceOf
 	Transact      = transact
 )
 
+func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due bool, err error) {
+	return u.eraseAt(ctx, now)
+}
+
 func (s *Store) Writing() *sql.DB { return s.write }
+
+// UseConnections replaces the connections of a new store.
+func (s *Store) UseConnections(write, read *sql.DB) {
+	s.write.Close()
+	s.read.Close()
+	s.write, s.read = write, read
+	s.write.SetMaxOpenConns(1)
+}
 
 func (s *Store) Path() string { return s.path }
 
@@ -89,7 +97,7 @@ func Values[T any](tx *Tx, query string) []T { return listValues[T](tx, query) }
 
 func Each(tx *Tx, scan func(*sql.Rows) error, query string) { eachRow(tx, scan, query) }
 
-func (rs Rows) Compactions(rest string) []transcript.Summary { return rs.compactions(rest) }
+func (ss Summaries) Read(rest string) []transcript.Summary { return ss.read(rest) }
 
 // UpdateColumns writes the named columns of a row of the compactions.
 func (t *Tx) UpdateColumns(row RecordedSummary, names ...string) { updateCompaction(t, 0, row, names) }

@@ -64,8 +64,8 @@ func TestAway(t *testing.T) {
 	gaps := check.Must(s.Away(ctx, "slack", func(newest, first string) string { return first + "<" + newest }))(t)
 	check.EqualAll(t, "gaps", gaps, []store.Gap{{"slack:1/2", "1<3"}, {"slack:1/3", "4<5"}, {"slack:1/4", ""}})
 	wantGap(t, taken2, "1<3", true)
-	check.EqualAll(t, "the newest, where the last message allows it", check.Must(store.Lately(ctx, s, "slack", 1, func(newest, first string) string { return newest }))(t), []store.Gap{{"slack:1/3", "5"}})
-	check.EqualAll(t, "of the others", check.Must(store.Lately(ctx, s, "slack", 9, func(newest, first string) string {
+	check.EqualAll(t, "the newest, where the last message allows it", check.Must(store.GapsToRecheck(ctx, s, "slack", 1, func(newest, first string) string { return newest }))(t), []store.Gap{{"slack:1/3", "5"}})
+	check.EqualAll(t, "of the others", check.Must(store.GapsToRecheck(ctx, s, "slack", 9, func(newest, first string) string {
 		if newest == "5" {
 			return ""
 		}

@@ -169,7 +169,7 @@ func withContext(t *testing.T) (*store.Conversation, int64) {
 	deliver(t, c, said(1, "I play the theremin"), said(2, "b"))
 	kept := storetest.Keep(t, c, "Ann", "Ann plays the theremin.", 1).ID
 	deliver(t, c, asking(3, "what do I play?"))
-	answerUnder(t, c, 3, transcript.Context{Text: "time: now", Messages: []int64{1}, Memories: []int64{kept}}, storetest.Version(t, c))
+	answerUnder(t, c, 3, transcript.Context{Text: "time: now", Quotes: llm.Quotes{Messages: []int64{1}, Memories: []int64{kept}}}, storetest.Version(t, c))
 	return c, kept
 }
 
@@ -186,7 +186,7 @@ func TestTurnContextIsStoredUntilHeadChanges(t *testing.T) {
 	c, kept := withContext(t)
 	deliver(t, c, asking(5, "and you?"))
 	check.Equal(t, "stored", answerUnder(t, c, 5, transcript.Context{Text: "time: later"}, storetest.Version(t, c)), true)
-	wantContexts(t, c, transcript.Context{Seq: 3, Text: "time: now", Messages: []int64{1}, Memories: []int64{kept}}, transcript.Context{Seq: 5, Text: "time: later"})
+	wantContexts(t, c, transcript.Context{Seq: 3, Text: "time: now", Quotes: llm.Quotes{Messages: []int64{1}, Memories: []int64{kept}}}, transcript.Context{Seq: 5, Text: "time: later"})
 	for _, step := range []string{"sum 1-2", "delete 1", "edit 2"} {
 		t.Run("it is removed after "+step, func(t *testing.T) {
 			c, _ := withContext(t)
@@ -202,7 +202,7 @@ func TestTurnContextIsStoredUntilHeadChanges(t *testing.T) {
 			c, kept := withContext(t)
 			other := find(t, c.Store(), "terminal:elsewhere")
 			deliver(t, other, asking(1, "who plays?"))
-			answerUnder(t, other, 1, transcript.Context{Text: "Ann plays", Memories: []int64{kept}}, storetest.Version(t, other))
+			answerUnder(t, other, 1, transcript.Context{Text: "Ann plays", Quotes: llm.Quotes{Memories: []int64{kept}}}, storetest.Version(t, other))
 			var told []string
 			c.Store().Watch(func(conversation string) { told = append(told, conversation) })
 			before := storetest.Version(t, c)
@@ -224,11 +224,11 @@ func TestContextsNotStored(t *testing.T) {
 		quoted    transcript.Context // 1: the memory
 		old       bool               // it is of the head before
 	}{
-		"quotes a memory that was purged":                      {"", transcript.Context{Memories: []int64{2}}, false},
+		"quotes a memory that was purged":                      {"", transcript.Context{Quotes: llm.Quotes{Memories: []int64{2}}}, false},
 		"is of an older head":                                  {"sum 1-2", transcript.Context{}, true},
-		"quotes a message deleted during the turn":             {"delete 1", transcript.Context{Messages: []int64{1}}, false},
-		"quotes a memory of a message deleted during the turn": {"delete 1", transcript.Context{Memories: []int64{1}}, false},
-		"quotes a memory forgotten during the turn":            {"forget", transcript.Context{Memories: []int64{1}}, false},
+		"quotes a message deleted during the turn":             {"delete 1", transcript.Context{Quotes: llm.Quotes{Messages: []int64{1}}}, false},
+		"quotes a memory of a message deleted during the turn": {"delete 1", transcript.Context{Quotes: llm.Quotes{Memories: []int64{1}}}, false},
+		"quotes a memory forgotten during the turn":            {"forget", transcript.Context{Quotes: llm.Quotes{Memories: []int64{1}}}, false},
 	} {
 		t.Run("a context that "+claim, func(t *testing.T) {
 			c, kept := withContext(t)

@@ -183,7 +183,7 @@ func TestUsage(t *testing.T) {
 // Limits and refusals expire after a week, even if the factor was written later.
 func TestModels(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
-	learnt := llm.Facts{Window: 4096, Factor: 1.4, Scale: 150, RefusesTools: true, RefusesImages: true}
+	learned := llm.Facts{Window: 4096, Factor: 1.4, Scale: 150, RefusesTools: true, RefusesImages: true}
 	keep := func(name string, f llm.Facts) {
 		t.Helper()
 		check.NoError(t, s.Models().Keep(ctx, name, f))
@@ -194,18 +194,18 @@ func TestModels(t *testing.T) {
 		check.Equal(t, "after "+after, check.Must(s.Models().List(ctx))(t)["m@here"], want)
 	}
 	keep("m@here", llm.Facts{Window: 8192, Factor: 1.1, Scale: 100})
-	keep("m@here", learnt)
+	keep("m@here", learned)
 	keep("m@there", llm.Facts{RefusesTools: true})
 	check.Equal(t, "another model", check.Must(s.Models().List(ctx))(t)["m@there"], llm.Facts{Factor: 1, Scale: 100, RefusesTools: true})
-	want("keeping it", 0, learnt)
-	want("four days", 4, learnt)
-	learnt.Factor = 1.5
-	keep("m@here", learnt)
-	want("keeping another factor", 0, learnt)
+	want("keeping it", 0, learned)
+	want("four days", 4, learned)
+	learned.Factor = 1.5
+	keep("m@here", learned)
+	want("keeping another factor", 0, learned)
 	want("eight days", 4, llm.Facts{Factor: 1.5, Scale: 150})
 	want("learning it while the clock was a year ahead", -365, llm.Facts{Factor: 1.5, Scale: 150})
-	keep("m@here", learnt)
-	want("learning it again", 0, learnt)
+	keep("m@here", learned)
+	want("learning it again", 0, learned)
 }
 
 // TestSaved: 10 messages of 100 tokens, summaries of 30 over them, and answers in between.

@@ -93,12 +93,12 @@ func (in Inbox) deliver(tx *Tx, m Inbound) (r Receipt) {
 		r.Addressed = r.Addressed || m.Addressed
 		attachments := ""
 		if len(m.Attachments) > 0 { // else there is nothing to store or delete: the message is new
-			attachments = in.c.In(tx).keepFiles(m.ID, m.Attachments)
+			attachments = in.c.Messages(tx).keepFiles(m.ID, m.Attachments)
 		}
 		in.c.store.arrivals.Store(waitingMessage{in.c.id, m.ID}, time.Now())
 		tx.do(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
 			said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			in.c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, m.Incomplete)
+			in.c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), nowMillis(), m.Addressed, m.Optional, m.Incomplete)
 	default:
 		wasAsked := is.addressed && !is.optional
 		followed := is.optional && !is.addressed
@@ -138,12 +138,12 @@ func (in Inbox) countBotTurn(tx *Tx, m *Inbound, is delivery) {
 // addFiles adds the files of a redelivery to a waiting message without any: Slack delivers a mention twice, and perhaps only one
 // delivery has the files.
 func (in Inbox) addFiles(tx *Tx, m Inbound) {
-	was := in.c.In(tx).waiting("AND platform_id = ?", m.ID)
+	was := in.waiting(tx, "AND platform_id = ?", m.ID)
 	if len(was) == 0 || len(was[0].Attachments) > 0 {
 		return
 	}
 	tx.do("UPDATE inbox SET attachments = ?, incomplete = ?, tries = 0 WHERE conversation = ? AND platform_id = ?",
-		in.c.In(tx).keepFiles(m.ID, m.Attachments), m.Incomplete, in.c.id, m.ID)
+		in.c.Messages(tx).keepFiles(m.ID, m.Attachments), m.Incomplete, in.c.id, m.ID)
 }
 
 // Asked reports whether a message is known and was addressed to the bot by a person.
@@ -201,32 +201,39 @@ const inboxColumns = "platform_id, author_id, author, text, attachments, reply_t
 
 // Oldest returns the messages that have waited longest, in order, at most limit.
 func (in Inbox) Oldest(ctx context.Context, limit int) ([]Inbound, error) {
-	return View(ctx, in.c, "read waiting messages", func(tx *Tx) []Inbound { return in.c.In(tx).waiting("ORDER BY id LIMIT ?", limit) })
+	return View(ctx, in.c, "read waiting messages", func(tx *Tx) []Inbound { return in.waiting(tx, "ORDER BY id LIMIT ?", limit) })
 }
 
 // waiting reads the rows of the inbox that the rest of the query selects.
-func (rs Rows) waiting(rest string, args ...any) []Inbound {
-	return listRows(rs.tx, func(rows *sql.Rows, m *Inbound) error {
-		return rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, JSON(&m.Attachments), &m.ReplyTo, &m.Quote, Local(&m.Time),
+func (in Inbox) waiting(tx *Tx, rest string, args ...any) []Inbound {
+	return listRows(tx, func(rows *sql.Rows, m *Inbound) error {
+		return rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, jsonInto(&m.Attachments), &m.ReplyTo, &m.Quote, localInto(&m.Time),
 			&m.Addressed, &m.Optional, &m.Incomplete, &m.Tries, &m.row, &m.received)
-	}, "SELECT "+inboxColumns+" FROM inbox WHERE conversation = ? "+rest, append([]any{rs.c.id}, args...)...)
+	}, "SELECT "+inboxColumns+" FROM inbox WHERE conversation = ? "+rest, append([]any{in.c.id}, args...)...)
 }
 
 func (m Inbound) message() chat.Message {
 	return chat.Message{
 		Role: llm.RoleUser, ID: m.ID, AuthorID: m.AuthorID, Author: m.Author, Text: m.Text, Attachments: m.Attachments,
-		ReplyTo: m.ReplyTo, Quote: m.Quote, Time: ShownAt(m.Time.UnixMilli()), Addressed: m.Addressed, Optional: m.Optional,
+		ReplyTo: m.ReplyTo, Quote: m.Quote, Time: localTime(m.Time.UnixMilli()), Addressed: m.Addressed, Optional: m.Optional,
 	}
 }
 
-// DeleteWaiting removes a message from the inbox, and quotes of it.
-func (rs Rows) DeleteWaiting(id string) {
-	rs.tx.do("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", rs.c.id, id)
-	if getValue[int64](rs.tx, "DELETE FROM inbox WHERE conversation = ? AND platform_id = ? RETURNING id", rs.c.id, id) != 0 {
-		rs.c.store.arrivals.Delete(waitingMessage{rs.c.id, id}) // if this is rolled back, its row tells when it came
-		rs.tx.do("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", rs.c.id, id)
-		rs.StoreFiles(id, nil)
+// Delete removes a waiting message, and quotes of it.
+func (in Inbox) Delete(tx *Tx, id string) {
+	tx.do("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", in.c.id, id)
+	if getValue[int64](tx, "DELETE FROM inbox WHERE conversation = ? AND platform_id = ? RETURNING id", in.c.id, id) != 0 {
+		in.c.store.arrivals.Delete(waitingMessage{in.c.id, id}) // if this is rolled back, its row tells when it came
+		tx.do("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", in.c.id, id)
+		in.c.Messages(tx).storeFiles(id, nil)
 	}
+}
+
+// Reject notes that a message is not delivered or read from the platform again, by its platform ID, unless the transcript has it. An empty
+// ID is ignored.
+func (in Inbox) Reject(tx *Tx, id string) {
+	tx.do(`INSERT INTO gone (conversation, platform_id) SELECT ?1, ?2 WHERE ?2 <> ''
+		AND NOT EXISTS (SELECT 1 FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user') ON CONFLICT DO NOTHING`, in.c.id, id)
 }
 
 // Audience says who may read a place, besides its members. A connector that does not know leaves it empty, which changes

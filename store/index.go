@@ -15,9 +15,9 @@ import (
 )
 
 // index adds a message to the search index, and its author as a member.
-func (rs Rows) index(m chat.Message) {
+func (ms Messages) index(m chat.Message) {
 	for _, term := range words.Content(m.Author) {
-		rs.tx.do("INSERT INTO members (conversation, term, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rs.c.id, term, m.Author)
+		ms.tx.do("INSERT INTO members (conversation, term, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", ms.c.id, term, m.Author)
 	}
 	counts, length := indexed(m)
 	if len(counts) == 0 {
@@ -25,15 +25,15 @@ func (rs Rows) index(m chat.Message) {
 	}
 	// One statement for all of them, in the order of the index. OR FAIL: an error ends the transaction
 	// anyway, so SQLite need not write a journal to undo the statement alone.
-	rs.tx.do("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)",
-		rs.c.id, m.Seq, length, Encode(counts))
+	ms.tx.do("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)",
+		ms.c.id, m.Seq, length, encode(counts))
 }
 
-// Unindex removes a message from the search index.
-func (rs Rows) Unindex(m chat.Message) {
+// unindex removes a message from the search index.
+func (ms Messages) unindex(m chat.Message) {
 	counts, _ := indexed(m)
-	rs.tx.do("DELETE FROM message_terms WHERE conversation = ? AND term IN (SELECT key FROM json_each(?)) AND seq = ?",
-		rs.c.id, Encode(counts), m.Seq)
+	ms.tx.do("DELETE FROM message_terms WHERE conversation = ? AND term IN (SELECT key FROM json_each(?)) AND seq = ?",
+		ms.c.id, encode(counts), m.Seq)
 }
 
 // indexed returns the terms by which a message is found: of its text, attachments and author, with their stems.
@@ -54,11 +54,11 @@ func indexed(m chat.Message) (counts map[string]int, length int) {
 	if len(terms) == 0 {
 		return nil, 0
 	}
-	return CountTerms(append(terms, words.Content(m.Author)...), stems...)
+	return countTerms(append(terms, words.Content(m.Author)...), stems...)
 }
 
-// CountTerms counts the terms of a document, and the stems of the same words.
-func CountTerms(terms []string, stems ...string) (counts map[string]int, length int) {
+// countTerms counts the terms of a document, and the stems of the same words.
+func countTerms(terms []string, stems ...string) (counts map[string]int, length int) {
 	counts = make(map[string]int, len(terms)+len(stems))
 	for _, term := range slices.Concat(terms, stems) {
 		counts[term]++
@@ -75,17 +75,17 @@ func indexMemory(tx *Tx, id int64, content, about string) {
 func indexTermsOf(tx *Tx, id int64, content, about string) {
 	counts, length := indexedMemory(content, about)
 	tx.do(`INSERT INTO memory_terms (term, conversation, memory, tf, length)
-		SELECT key, conversation, m.id, value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, Encode(counts), id)
+		SELECT key, conversation, m.id, value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, encode(counts), id)
 }
 
 func unindexMemory(tx *Tx, conversation, id int64, content, about string) {
 	counts, _ := indexedMemory(content, about)
 	tx.do("DELETE FROM memory_terms WHERE term IN (SELECT key FROM json_each(?)) AND conversation = ? AND memory = ?",
-		Encode(counts), conversation, id)
+		encode(counts), conversation, id)
 }
 
 func indexedMemory(content, about string) (counts map[string]int, length int) {
-	return CountTerms(MemoryTerms(content, about), words.Stems(content)...)
+	return countTerms(MemoryTerms(content, about), words.Stems(content)...)
 }
 
 // MemoryTerms returns the words of a memory.
@@ -126,7 +126,7 @@ func reindex(tx *Tx) {
 		tx.do("DELETE FROM " + table)
 	}
 	for _, c := range tx.conversations("") {
-		c.In(tx).indexAll()
+		c.Messages(tx).indexAll()
 	}
 	eachRow(tx, func(rows *sql.Rows) error {
 		var id int64
@@ -149,18 +149,18 @@ func fillFacts(tx *Tx) {
 }
 
 // indexAll indexes every message of a conversation, page by page, and drops the reasoning stored with it.
-func (rs Rows) indexAll() {
+func (ms Messages) indexAll() {
 	const page = 1000
 	from := int64(1)
 	for {
-		messages := rs.messages(from, MaxSeq, "ORDER BY id LIMIT ?", page)
+		messages := ms.read(from, MaxSeq, "ORDER BY id LIMIT ?", page)
 		if len(messages) == 0 {
 			return
 		}
 		for _, m := range messages {
-			rs.index(m)
+			ms.index(m)
 			if len(m.Native) > 0 {
-				rs.tx.do("UPDATE messages SET native = '', tokens = ? WHERE id = ?", chat.TokensOf(m), rs.c.Row(m.Seq))
+				ms.tx.do("UPDATE messages SET native = '', tokens = ? WHERE id = ?", chat.TokensOf(m), ms.c.rowID(m.Seq))
 			}
 		}
 		from = messages[len(messages)-1].Seq + 1

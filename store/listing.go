@@ -50,7 +50,7 @@ type Place struct {
 // there are. Its cost does not grow with their messages, unless limit is -1: all of them, with their Messages.
 func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
 	page, err = selectAlone(ctx, s, func(rows *sql.Rows, p *Place) error {
-		return rows.Scan(&p.Channel, &p.Name, &p.Next, &p.Version, &p.Messages, UTC(&p.Last), &total)
+		return rows.Scan(&p.Channel, &p.Name, &p.Next, &p.Version, &p.Messages, utcInto(&p.Last), &total)
 	}, `SELECT name, label, next_seq, version,
 		iif(?2 < 0, (SELECT count(*) FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND deleted_at IS NULL), 0),
 		coalesce((SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
@@ -156,7 +156,7 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 		var took int64
 		var known transcript.Summary
 		err := rows.Scan(&l.ID, &l.Channel, &l.State, &l.Trigger, &l.Kind, &l.From, &l.To, &l.Messages, &l.BeforeTokens, &l.AfterTokens,
-			&l.SummaryTokens, &l.FoldedTokens, UTC(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next,
+			&l.SummaryTokens, &l.FoldedTokens, utcInto(&l.Time), &took, &l.By, &l.Model, &l.Focus, &l.Error, &l.Version, &l.Next,
 			listColumn[transcript.Line]{&known.Lines, new(bool)}, &l.Dropped, &total)
 		l.Lines = len(known.Lines)
 		l.Without = known.Unsupported()
@@ -189,11 +189,11 @@ type Expansion struct {
 // deleted ones. ErrNotFound: the view does not contain it, directly or through a rollup.
 func (tr Transcript) Expand(ctx context.Context, id, from int64, limit int) (Expansion, error) {
 	return View(ctx, tr.c, fmt.Sprintf("expand compaction %d", id), func(tx *Tx) (e Expansion) {
-		e.Row = firstOf(tx, tr.c.In(tx).compactions("AND id = ? AND state IN ('applied', 'rolled_up')", id))
+		e.Row = firstOf(tx, tr.c.Summaries(tx).read("AND id = ? AND state IN ('applied', 'rolled_up')", id))
 		if e.Row.IsRollup() {
-			e.Children = tr.c.In(tx).compactions(childrenOf, id)
+			e.Children = tr.c.Summaries(tx).read(childrenOf, id)
 		} else {
-			e.Messages, e.Next = tr.c.In(tx).Page(max(from, e.Row.From), e.Row.To, limit)
+			e.Messages, e.Next = tr.c.Messages(tx).Page(max(from, e.Row.From), e.Row.To, limit)
 		}
 		return e
 	})
@@ -208,9 +208,9 @@ type Fate struct {
 // Fate returns what became of a summary, whatever its state. ErrNotFound: there never was one of this number here.
 func (cs Compactions) Fate(ctx context.Context, id int64) (Fate, error) {
 	return View(ctx, cs.c, fmt.Sprintf("look for summary %d", id), func(tx *Tx) (f Fate) {
-		row := firstOf(tx, cs.c.In(tx).compactions("AND id = ?", id))
+		row := firstOf(tx, cs.c.Summaries(tx).read("AND id = ?", id))
 		f.State = row.State
-		for _, over := range cs.c.In(tx).compactions("AND state = 'applied' AND from_seq <= ? AND to_seq >= ?", row.From, row.To) {
+		for _, over := range cs.c.Summaries(tx).read("AND state = 'applied' AND from_seq <= ? AND to_seq >= ?", row.From, row.To) {
 			f.In = over.ID
 		}
 		return f
@@ -231,7 +231,7 @@ const evidenceOf = 10
 // Evidence counts the lines of the newest summaries that were made here, at most ten, each as people last rewrote it.
 func (cs Compactions) Evidence(ctx context.Context) (Evidence, error) {
 	return View(ctx, cs.c, "count lines without evidence", func(tx *Tx) (e Evidence) {
-		for _, row := range cs.c.In(tx).compactions(`AND lines <> '' AND state IN ('prepared', 'applied', 'rolled_up', 'replaced')
+		for _, row := range cs.c.Summaries(tx).read(`AND lines <> '' AND state IN ('prepared', 'applied', 'rolled_up', 'replaced')
 			AND NOT EXISTS (SELECT 1 FROM compactions r WHERE r.conversation = compactions.conversation AND r.trigger = 'rewrite' AND r.state <> 'undone'
 				AND r.id > compactions.id AND r.level = compactions.level AND r.from_seq = compactions.from_seq AND r.to_seq = compactions.to_seq)
 			ORDER BY id DESC LIMIT ?`, evidenceOf) {
@@ -253,7 +253,7 @@ type Recorded struct {
 // Recorded returns all messages, oldest first, without deleted ones.
 func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
 	return View(ctx, tr.c, "read recorded messages", func(tx *Tx) []Recorded {
-		return listRows(tx, func(rows *sql.Rows, r *Recorded) error { return scanMessage(rows, &r.Message, UTC(&r.Saved)) },
+		return listRows(tx, func(rows *sql.Rows, r *Recorded) error { return scanMessage(rows, &r.Message, utcInto(&r.Saved)) },
 			"SELECT "+messageColumns+", saved_at FROM messages WHERE "+ownRows+" AND deleted_at IS NULL ORDER BY id", tr.c.id)
 	})
 }
@@ -261,7 +261,7 @@ func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
 // Recorded returns every summary that was started, in that order, with the first seqs of the sessions that users started.
 func (cs Compactions) Recorded(ctx context.Context) (all []RecordedSummary, sessions []int64, err error) {
 	err = cs.c.View(ctx, "read recorded summaries", func(tx *Tx) {
-		all = cs.c.In(tx).recorded("ORDER BY id")
+		all = cs.c.Summaries(tx).recorded("ORDER BY id")
 		sessions = listValues[int64](tx, "SELECT to_seq + 1 FROM sessions WHERE conversation = ? ORDER BY to_seq", cs.c.id)
 	})
 	return all, sessions, err

@@ -188,7 +188,7 @@ func startSession(t check.Tester, c *store.Conversation) (head transcript.Head, 
 	head, err := tryStartSession(t, c)
 	started = err == nil
 	if errors.Is(err, transcript.ErrEmpty) {
-		err = c.Compactions().DropSession(ctx)
+		err = c.Sessions().DropRequest(ctx)
 	}
 	check.That(t, err == nil, "begin a session: %v", err)
 	return head, started

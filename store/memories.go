@@ -50,8 +50,8 @@ func (t *Tx) memories(rest string, args ...any) []Memory {
 		var saidAt int64
 		err := rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance,
 			&m.Pinned, &m.Speaker, &m.SpeakerID, &m.About, &m.AboutID, &m.Reach, &m.By, &m.Compaction,
-			&saidAt, UTC(&m.SavedAt), UTC(&m.Expires), &m.Confirmed, &m.State, &m.SupersededBy, JSON(&m.Sources))
-		m.SaidAt = At(saidAt)
+			&saidAt, utcInto(&m.SavedAt), utcInto(&m.Expires), &m.Confirmed, &m.State, &m.SupersededBy, jsonInto(&m.Sources))
+		m.SaidAt = utcTime(saidAt)
 		if m.State == "active" && !m.Pinned && !m.Expires.IsZero() && !m.Expires.After(time.Now()) {
 			m.State = "expired"
 		}

@@ -38,9 +38,9 @@ func (s *Store) Away(ctx context.Context, connector string, earlier func(newest,
 	return gaps, Fail("note that "+connector+" was away", err)
 }
 
-// Lately returns the conversations of a connector, at most limit, for whose newest message and first one after returns where
+// GapsToRecheck returns the conversations of a connector, at most limit, for whose newest message and first one after returns where
 // something may have been missed, and that, the newest first. "" leaves a conversation out.
-func Lately(ctx context.Context, s *Store, connector string, limit int, after func(newest, first string) string) (gaps []Gap, err error) {
+func GapsToRecheck(ctx context.Context, s *Store, connector string, limit int, after func(newest, first string) string) (gaps []Gap, err error) {
 	err = s.View(ctx, func(tx *Tx) {
 		for _, c := range tx.conversations("WHERE name >= ? AND name < ?", connector+":", connector+";") {
 			newest := outermost(tx, c.id, "DESC")
@@ -179,10 +179,10 @@ func (h Past) Unread(ctx context.Context) (n int, err error) {
 func (h Past) ReadTo(ctx context.Context, from, to int64) ([]chat.Message, error) {
 	return Update(ctx, h.c, "read imported messages", func(tx *Tx) []chat.Message {
 		if getValue[bool](tx, "SELECT "+asked+" IS NOT NULL FROM conversations WHERE id = ?1 AND unread_from > 0", h.c.id) { // they come before what is shown
-			h.c.In(tx).NextVersion()
+			h.c.NextVersion(tx)
 		}
 		tx.do("UPDATE conversations SET unread_from = iif(?1 < next_seq, ?1, 0) WHERE id = ?2 AND unread_from BETWEEN 1 AND ?1", to+1, h.c.id)
-		return h.c.In(tx).messages(from, to, "ORDER BY id")
+		return h.c.Messages(tx).read(from, to, "ORDER BY id")
 	})
 }
 
@@ -230,7 +230,7 @@ func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 			var at time.Time
 			if tx.row(`SELECT author, said_at FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 				AND deleted_at IS NULL AND edited_at IS NULL AND (author <> ?3 OR said_at <> ?4 OR text <> ?5)`,
-				h.c.id, in.ID, in.Author, in.Time.UnixMilli(), in.Text).Found(&author, Local(&at)) {
+				h.c.id, in.ID, in.Author, in.Time.UnixMilli(), in.Text).Found(&author, localInto(&at)) {
 				other = fmt.Errorf("%w: %q already exists, by %s, of %s", ErrOtherMessage, in.ID, author, at.Format(time.DateTime)+chat.Offset(at))
 				return
 			}
@@ -274,7 +274,7 @@ func (h Past) write(tx *Tx, past []Inbound) (added []chat.Message) {
 		m := in.message()
 		m.Seq = next
 		m.Turn = next
-		m.Attachments = h.c.In(tx).StoreFiles(in.ID, in.Attachments)
+		m.Attachments = h.c.Messages(tx).storeFiles(in.ID, in.Attachments)
 		Transcript(h).resolve(tx, &m, places)
 		if m.Seq == 1 {
 			inherit(tx, h.c)
@@ -283,6 +283,6 @@ func (h Past) write(tx *Tx, past []Inbound) (added []chat.Message) {
 		places[m.ID] = m.Seq
 		next++
 	}
-	Transcript(h).add(tx, added, func(chat.Message) any { return TurnClosed })
+	Transcript(h).add(tx, added, func(chat.Message) any { return closed })
 	return added
 }

@@ -2,15 +2,27 @@
 
 package store
 
-import "database/sql"
+import (
+	"database/sql"
+	"strings"
+)
+
+// Person is someone who speaks or types commands.
+type Person struct {
+	Connector string `json:"connector"` // empty: their conversation's
+	ID        string `json:"id"`        // on the platform, or in the dashboard; empty: unknown
+	Name      string `json:"name"`      // one of their names
+}
+
+func (p Person) String() string {
+	return strings.TrimSpace(p.Name + " (" + p.Connector + ":" + p.ID + ")")
+}
 
 // People are those of one conversation, in one transaction.
 type People struct {
-	c  *Conversation
+	c  handle
 	tx *Tx
 }
-
-func (t *Tx) PeopleOf(c *Conversation) People { return People{c, t} }
 
 // Members returns the names of those who speak in the conversation, in order.
 func (p People) Members() []string {
@@ -19,7 +31,7 @@ func (p People) Members() []string {
 
 // Speakers returns the authors of the messages from..to, last name first. Of a name that several people have, the ID is empty.
 func (p People) Speakers(from, to int64) []Person {
-	low, high := p.c.RowRange(from, to)
+	low, high := p.c.rowRange(from, to)
 	return listRows(p.tx, scanPerson, `SELECT iif(min(author_id) = max(author_id), min(author_id), ''), author FROM messages
 		WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL GROUP BY author ORDER BY author DESC`, low, high)
 }
@@ -28,7 +40,7 @@ func scanPerson(rows *sql.Rows, p *Person) error { return rows.Scan(&p.ID, &p.Na
 
 // Out returns the platform IDs of those who have opted out of memories.
 func (p People) Out() []string {
-	return listValues[string](p.tx, "SELECT author_id FROM optouts WHERE connector = ?", p.c.Connector())
+	return listValues[string](p.tx, "SELECT author_id FROM optouts WHERE connector = ?", p.c.connector())
 }
 
 // namesOut selects the names of those who opted out and have spoken in the conversations ?2 to ?4: the one they had then, and the
@@ -46,16 +58,16 @@ const namesOut = `WITH here (id, low, high) AS (SELECT id, id << 32, id << 32 | 
 // the one that that hangs on.
 func (p People) NamesOut() []Person {
 	root, _ := RootOf(p.c.name)
-	return listRows(p.tx, scanPerson, namesOut, p.c.Connector(), p.c.name, root, ParentOf(root))
+	return listRows(p.tx, scanPerson, namesOut, p.c.connector(), p.c.name, root, ParentOf(root))
 }
 
 // OptOut keeps a person out of memories from now on, and reports whether they were not yet.
 func (p People) OptOut(who Person) (changed bool) {
 	return p.tx.do("INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		p.c.Connector(), who.ID, who.Name, Now())
+		p.c.connector(), who.ID, who.Name, nowMillis())
 }
 
 // OptIn ends that, and reports whether they had opted out.
 func (p People) OptIn(id string) (changed bool) {
-	return p.tx.do("DELETE FROM optouts WHERE connector = ? AND author_id = ?", p.c.Connector(), id)
+	return p.tx.do("DELETE FROM optouts WHERE connector = ? AND author_id = ?", p.c.connector(), id)
 }

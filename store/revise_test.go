@@ -40,7 +40,7 @@ const long = " Much more was said about bicycles, about Turin and about the weat
 func rolledUp(t *testing.T, c *store.Conversation) (found []transcript.Summary) {
 	t.Helper()
 	check.NoError(t, c.Store().View(ctx, func(tx *store.Tx) {
-		found = c.In(tx).Compactions("AND state = 'rolled_up' ORDER BY to_seq, id")
+		found = c.Summaries(tx).Read("AND state = 'rolled_up' ORDER BY to_seq, id")
 	}))
 	return found
 }

@@ -13,7 +13,6 @@ CREATE TABLE conversations (
   version          INTEGER NOT NULL DEFAULT 0,            -- raised by every change of the head
   cleared_to       INTEGER NOT NULL DEFAULT 0,            -- tool results up to this seq are shown cleared
   session_start    INTEGER NOT NULL DEFAULT 1,            -- first seq of the current session
-  agent            TEXT NOT NULL DEFAULT '',              -- who answers here; '': the first one
   created_at       INTEGER NOT NULL,
   following        INTEGER NOT NULL DEFAULT 0,            -- of a thread: the bot answers messages that do not address it, too
   gap              TEXT,                                  -- messages after this platform id may have been missed; NULL: none
@@ -117,9 +116,7 @@ CREATE TABLE compactions (
   after_tokens   INTEGER NOT NULL DEFAULT 0,          -- used after
   model          TEXT NOT NULL DEFAULT '',
   focus          TEXT NOT NULL DEFAULT '',
-  policy_hash    TEXT NOT NULL DEFAULT '',            -- no longer written
   error          TEXT NOT NULL DEFAULT '',            -- why it failed, for people
-  refused        INTEGER NOT NULL DEFAULT 0,          -- how many memories were refused while it was made
   created_at     INTEGER NOT NULL,
   ended_at       INTEGER,                             -- when the attempt ended: prepared, or failed
   applied_at     INTEGER,
@@ -129,7 +126,6 @@ CREATE TABLE compactions (
   next_seq       INTEGER,                             -- of the conversation, when it was applied
   owed           INTEGER NOT NULL DEFAULT 0,          -- made without a model: one is still to make it better
   tries          INTEGER NOT NULL DEFAULT 0,          -- how often the model declined to
-  tried_at       INTEGER NOT NULL DEFAULT 0,          -- no longer written
   tried_with     TEXT NOT NULL DEFAULT '',            -- which model it was
   kind           TEXT NOT NULL DEFAULT 'leaf' CHECK (kind IN ('leaf', 'rollup', 'placeholder')),
   made_by        TEXT NOT NULL DEFAULT 'worker' CHECK (made_by IN ('worker', 'extractive', 'emergency')),
@@ -291,7 +287,6 @@ CREATE TABLE sessions (
   settled      INTEGER NOT NULL, -- no work is left: one summary by a worker stands for it, or none is needed
   PRIMARY KEY (conversation, from_seq)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX sessions_unsettled ON sessions (conversation, from_seq) WHERE NOT settled;
 
 -- New sessions that begin when what was said before is taken up and answered.
 CREATE TABLE wanted_sessions (

@@ -65,10 +65,10 @@ func (t *Tx) Public(c *Conversation) bool {
 }
 
 // listOf returns a list as an argument for json_each, which makes a row from null.
-func listOf[T int64 | string](list []T) string { return Encode(append([]T{}, list...)) }
+func listOf[T int64 | string](list []T) string { return encode(append([]T{}, list...)) }
 
 // EnsureConversation returns the conversation with that name, and creates it if necessary.
 func (t *Tx) EnsureConversation(name string) *Conversation {
-	t.do("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, Now())
+	t.do("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, nowMillis())
 	return t.Conversation(name)
 }

@@ -13,12 +13,11 @@ import (
 
 // MemoryFilter chooses memories.
 type MemoryFilter struct {
-	State   string    // active; "" is the same: current ones that have not ended; expired: current ones that have; current: both; all; or a stored one
-	Kind    string    // "": all
-	Since   time.Time // said at or after; zero: any time
-	Until   time.Time // said before; zero: any time
-	About   []string  // names of whom it is about; where it is about no one else, of who said it
-	AboutID string    // or the platform ID of whom it is about; "": About does not count either
+	State string    // active; "" is the same: current ones that have not ended; expired: current ones that have; current: both; all; or a stored one
+	Kind  string    // "": all
+	Since time.Time // said at or after; zero: any time
+	Until time.Time // said before; zero: any time
+	About []string  // names or platform IDs of whom it is about; where it is about no one else, names of its speaker; nil: anyone
 }
 
 // hasEnded is the condition that a memory has ended, at the time in its argument.
@@ -42,9 +41,9 @@ func (f MemoryFilter) where(in scopeIDs) (condition string, args []any) {
 	cs.add(within, of...)
 	switch f.State {
 	case "", "active":
-		cs.add("state = 'active' AND NOT "+hasEnded, Now())
+		cs.add("state = 'active' AND NOT "+hasEnded, nowMillis())
 	case "expired":
-		cs.add("state = 'active' AND "+hasEnded, Now())
+		cs.add("state = 'active' AND "+hasEnded, nowMillis())
 	case "current":
 		cs.add("state = 'active'")
 	case "all":
@@ -60,9 +59,10 @@ func (f MemoryFilter) where(in scopeIDs) (condition string, args []any) {
 	if !f.Until.IsZero() {
 		cs.add("said_at < ?", f.Until.UnixMilli())
 	}
-	if f.AboutID != "" {
+	if f.About != nil {
 		cs.add(`(iif(about = '', speaker, about) IN (SELECT value FROM json_each(?))
-			OR EXISTS (SELECT 1 FROM memory_people WHERE memory = id AND role = 'about' AND author_id = ?))`, listOf(f.About), f.AboutID)
+			OR EXISTS (SELECT 1 FROM memory_people WHERE memory = id AND role = 'about' AND author_id IN (SELECT value FROM json_each(?))))`,
+			listOf(f.About), listOf(f.About))
 	}
 	return strings.Join(cs.all, " AND "), cs.args
 }
@@ -117,7 +117,7 @@ func (sm ScopedMemories) Among(ids []int64, f MemoryFilter, sort string, each fu
 	chosen, args := f.where(sm.in)
 	eachRow(sm.tx, func(rows *sql.Rows) error {
 		var m Memory
-		err := rows.Scan(&m.ID, UTC(&m.SaidAt), &m.Importance, &m.Kind, &m.Speaker, &m.About, &m.Pinned, &m.Confirmed)
+		err := rows.Scan(&m.ID, utcInto(&m.SaidAt), &m.Importance, &m.Kind, &m.Speaker, &m.About, &m.Pinned, &m.Confirmed)
 		each(m)
 		return err
 	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories

@@ -60,7 +60,7 @@ func TestNewSession(t *testing.T) {
 // wantWanted asks for a session, and checks whether one is wanted now, and whether it starts later.
 func wantWanted(t *testing.T, c *store.Conversation, want, later bool) {
 	t.Helper()
-	is, isLater, err := c.Compactions().WantSession(ctx, time.Now())
+	is, isLater, err := c.Sessions().Request(ctx, time.Now())
 	check.NoError(t, err)
 	check.Equal(t, "wanted, later", [2]bool{is, isLater}, [2]bool{want, later})
 }
@@ -89,7 +89,8 @@ func TestResultsApplyInTheirSession(t *testing.T) {
 
 // Only those that are shown, or unfinished, are read; and the queries of each compaction do not get slower as they accumulate.
 func TestHundredsOfSessions(t *testing.T) {
-	c := newTalk(t)
+	s, ran := openRecorded(t)
+	c := find(t, s, "terminal:general")
 	// 300 sessions of one message each, with a worker's summary.
 	const count = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) "
 	storetest.Run(t, c.Store(), `INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to,
@@ -102,7 +103,7 @@ func TestHundredsOfSessions(t *testing.T) {
 	read := func(n int, first ...int64) {
 		t.Helper()
 		earlier := load(t, c).Head.Earlier
-		check.Require(t, len(earlier) == store.SessionsShown+n, "got %d sessions", len(earlier))
+		check.Require(t, len(earlier) == store.MaxSessions+n, "got %d sessions", len(earlier))
 		for i, from := range first {
 			check.Equal(t, fmt.Sprint("session ", i), storetest.Shape(earlier[i].Rows), fmt.Sprintf("leaf worker %d-%[1]d", from))
 		}
@@ -112,15 +113,8 @@ func TestHundredsOfSessions(t *testing.T) {
 	read(2, 7, 9, 201) // unfinished ones too
 	play(t, c, "sum 7-7")
 	read(1, 9)
-	const sessions = "SELECT from_seq, to_seq FROM sessions WHERE conversation = 1 "
-	storetest.WantPlan(t, c.Store(), sessions+"AND NOT settled AND from_seq < 201 ORDER BY from_seq DESC LIMIT 20", "SEARCH")
-	storetest.WantPlan(t, c.Store(), sessions+"ORDER BY from_seq DESC LIMIT 100", "SEARCH")
-	const compactions = "SELECT text FROM compactions WHERE conversation = 1 "
-	storetest.WantPlan(t, c.Store(), compactions+store.ChildrenOf, "compactions_parent", 1)
-	storetest.WantPlan(t, c.Store(), "SELECT text FROM messages WHERE id BETWEEN 1 AND 1000000 AND deleted_at IS NULL "+store.OfPins, "(rowid=?)", 1)
-	storetest.WantPlan(t, c.Store(), store.LatestApplied, "compactions_applied (", 1, 2)
-	storetest.WantPlan(t, c.Store(), compactions+store.MadeWith, "compactions_applied (", 1, 2)
-	storetest.WantPlan(t, c.Store(), compactions+store.EndedWith, "compactions_ended (", 1, 2)
+	ran.wantPlan(t, c.Store(), "AND NOT settled AND from_seq < ? ORDER BY from_seq DESC LIMIT ?", "SEARCH sessions USING PRIMARY KEY (conversation=? AND from_seq<?)")
+	ran.wantPlan(t, c.Store(), "FROM sessions WHERE conversation = ? ORDER BY from_seq DESC LIMIT ?", "SEARCH sessions USING PRIMARY KEY (conversation=?)")
 }
 
 // A summary that waited in an earlier session may be applied together with what a user undoes: the undo does not affect it.
@@ -130,7 +124,8 @@ func TestUndoKeepsEarlierSessions(t *testing.T) {
 	before := load(t, c)
 	play(t, c, "roll 1-9; leaf 13-15; apply")
 	l := latest(t, c)
-	check.That(t, l.Why == "" && storetest.Shape(l.Rows) == "leaf worker 13-15" && len(l.Ended) == 0 && len(l.Freed) == 3, "the latest is %+v", l)
+	act := l.Act()
+	check.That(t, l.Why == "" && storetest.Shape(act.Rows) == "leaf worker 13-15" && len(act.Ended) == 0 && len(l.Freed()) == 3, "the latest is %+v", l)
 	undo(t, c)
 	wantState(t, c, before)
 	wantSessions(t, c, "1-9 [rollup worker 1-9] settled")
@@ -143,7 +138,7 @@ func TestUndoKeepsEarlierSessions(t *testing.T) {
 func TestWantedSessions(t *testing.T) {
 	due := func(c *store.Conversation, want bool) {
 		t.Helper()
-		check.Equal(t, "due", check.Must(c.Compactions().SessionDue(ctx))(t), want)
+		check.Equal(t, "due", check.Must(c.Sessions().Due(ctx))(t), want)
 	}
 	c := newTalk(t)
 	wantWanted(t, c, false, false) // there are no messages

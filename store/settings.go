@@ -10,12 +10,6 @@ import (
 	"strings"
 )
 
-// Person is someone who speaks or types commands in a conversation.
-type Person struct {
-	ID   string // on the platform, or in the dashboard; "": unknown
-	Name string // one of their names
-}
-
 // Override is one value that a user set.
 type Override struct {
 	Key, Value string
@@ -53,7 +47,7 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 }
 
 func (h Settings) setOverride(tx *Tx, key, value string, by Person) {
-	tx.do("REPLACE INTO overrides (conversation, key, value, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?, ?, ?)", h.c.id, key, value, by.Name, by.ID, Now())
+	tx.do("REPLACE INTO overrides (conversation, key, value, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?, ?, ?)", h.c.id, key, value, by.Name, by.ID, nowMillis())
 }
 
 // PatchOf returns overrides as a layer of a policy.
@@ -110,7 +104,7 @@ func (h Settings) SetTools(ctx context.Context, rules ToolRules, by Person) erro
 
 // Pause silences the bot in the conversation named scope, or everywhere if scope is empty. by is who asked for it.
 func (ps Pauses) Pause(ctx context.Context, scope string, by Person) error {
-	return ps.set(ctx, "pause", "INSERT INTO pauses (scope, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", scope, by.Name, by.ID, Now())
+	return ps.set(ctx, "pause", "INSERT INTO pauses (scope, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", scope, by.Name, by.ID, nowMillis())
 }
 
 // Resume ends a pause. Other pauses stay.

@@ -1,7 +1,5 @@
-// Package store is the database of a bot: one SQLite file with transcripts, inbox, outbox, compactions, tasks and the rows of
-// memories, and its maintenance. A Conversation cannot reach any other one. The store makes no decisions: package transcript
-// decides what happens to summaries, and packages memory and privacy write in its transactions, by methods of types such as OwnMemories,
-// Deletions and Rows: a Tx takes no SQL from outside.
+// The open database: how it is opened and closed, and its transactions.
+
 package store
 
 import (
@@ -141,15 +139,19 @@ func asItIs(path string) string {
 
 // open opens a database on its first use.
 func open(path, pragmas string) *sql.DB {
-	if full, err := filepath.Abs(path); err == nil { // SQLite would take the start of a relative path for a host
-		path = full
-	}
-	file := url.URL{Scheme: "file", Path: path, RawQuery: pragmas + "&mode=rw"}
-	db, err := sql.Open("sqlite3", file.String())
+	db, err := sql.Open("sqlite3", sourceOf(path, pragmas))
 	if err != nil { // the driver's name is wrong
 		panic(err)
 	}
 	return db
+}
+
+func sourceOf(path, pragmas string) string {
+	if full, err := filepath.Abs(path); err == nil { // SQLite would take the start of a relative path for a host
+		path = full
+	}
+	file := url.URL{Scheme: "file", Path: path, RawQuery: pragmas + "&mode=rw"}
+	return file.String()
 }
 
 // explain turns SQLite's errors into errors that people can act on and callers can distinguish.
@@ -240,10 +242,10 @@ func selectAlone[T any](ctx context.Context, s *Store, scan func(*sql.Rows, *T) 
 	return all, err
 }
 
-func Now() int64 { return time.Now().UnixMilli() }
+func nowMillis() int64 { return time.Now().UnixMilli() }
 
-// At returns the stored time in UTC, for programs.
-func At(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
+// utcTime returns the stored time in UTC, for programs.
+func utcTime(millis int64) time.Time { return time.UnixMilli(millis).UTC() }
 
-// ShownAt returns the stored time in the bot's time zone: prompts show it, and "yesterday" depends on it.
-func ShownAt(millis int64) time.Time { return time.UnixMilli(millis).Local() }
+// localTime returns the stored time in the bot's time zone: prompts show it, and "yesterday" depends on it.
+func localTime(millis int64) time.Time { return time.UnixMilli(millis).Local() }

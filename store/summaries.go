@@ -5,18 +5,21 @@ package store
 import "cairn/transcript"
 
 // Summaries are a conversation's summaries in any state, in one transaction.
-type Summaries struct{ rs Rows }
+type Summaries struct {
+	c  handle
+	tx *Tx
+}
 
-func (t *Tx) SummariesOf(c *Conversation) Summaries { return Summaries{c.In(t)} }
+func (ss Summaries) messages() Messages { return ss.c.Messages(ss.tx) }
 
 // Beside returns those around a span with a line that rests on a message outside of theirs.
-func (s Summaries) Beside(around transcript.Span) []transcript.Summary {
-	return s.rs.compactions(`AND to_seq >= ? AND from_seq <= ? AND lines LIKE '%"beside"%'`, around.From, around.To)
+func (ss Summaries) Beside(around transcript.Span) []transcript.Summary {
+	return ss.read(`AND to_seq >= ? AND from_seq <= ? AND lines LIKE '%"beside"%'`, around.From, around.To)
 }
 
 // Written returns those around a span with a text or a dropped line.
-func (s Summaries) Written(around transcript.Span) []transcript.Summary {
-	return s.rs.compactions("AND to_seq >= ? AND from_seq <= ? AND (text <> '' OR dropped_lines <> '')", around.From, around.To)
+func (ss Summaries) Written(around transcript.Span) []transcript.Summary {
+	return ss.read("AND to_seq >= ? AND from_seq <= ? AND (text <> '' OR dropped_lines <> '')", around.From, around.To)
 }
 
 // hasLines selects the summaries with a line that the person ?2 wrote, removed or rewrote: compactions.lines, inherited.lines with
@@ -25,13 +28,18 @@ const hasLines = `(json_valid(lines) AND EXISTS (SELECT 1 FROM json_each(lines) 
 	OR json_valid(dropped_lines) AND EXISTS (SELECT 1 FROM json_each(dropped_lines) WHERE value ->> 'by_id' = ?2))`
 
 // LinesBy returns those in which a person wrote, removed or rewrote a line, oldest row first.
-func (s Summaries) LinesBy(author string) []transcript.Summary {
-	return s.rs.compactions("AND "+hasLines+" ORDER BY id", author)
+func (ss Summaries) LinesBy(author string) []transcript.Summary {
+	return ss.read("AND "+hasLines+" ORDER BY id", author)
 }
 
 // MadeFrom returns those that may say in other words what a row says: those that fold it, and those over its messages that are not
 // applied yet.
-func (s Summaries) MadeFrom(row transcript.Summary) []transcript.Summary {
-	return s.rs.compactions(`AND (state IN ('running', 'prepared') AND from_seq <= ? AND to_seq >= ?
+func (ss Summaries) MadeFrom(row transcript.Summary) []transcript.Summary {
+	return ss.read(`AND (state IN ('running', 'prepared') AND from_seq <= ? AND to_seq >= ?
 			OR json_valid(children) AND EXISTS (SELECT 1 FROM json_each(children) WHERE value = ?))`, row.To, row.From, row.ID)
+}
+
+// SetExtractor notes who saved memories with a summary: worker, extractive; "": nobody.
+func (ss Summaries) SetExtractor(id int64, by string) {
+	ss.tx.do("UPDATE compactions SET extracted = ? WHERE id = ?", by, id)
 }

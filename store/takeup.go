@@ -78,12 +78,12 @@ func (in Inbox) dequeue(tx *Tx, upTo int64, budget int, since time.Time) []chat.
 		case m.Turn == turn:
 			return waiting
 		}
-		return TurnClosed
+		return closed
 	})
 	tx.do("DELETE FROM inbox WHERE conversation = ? AND id <= ?", in.c.id, last)
 	tx.do("UPDATE conversations SET origin = 'live' WHERE id = ? AND origin <> 'live'", in.c.id)
 	if getValue[bool](tx, "SELECT unread_from > 0 FROM conversations WHERE id = ?", in.c.id) { // they are shown before what is not read
-		in.c.In(tx).NextVersion()
+		in.c.NextVersion(tx)
 	}
 	return taken
 }
@@ -91,7 +91,7 @@ func (in Inbox) dequeue(tx *Tx, upTo int64, budget int, since time.Time) []chat.
 // oldest reads the messages of the inbox up to a row that fit the budget, with seqs from next on, and the last one's row.
 func (in Inbox) oldest(tx *Tx, next, upTo int64, budget int, since time.Time) (found []chat.Message, last int64) {
 	const atOnce = 1000
-	waiting := in.c.In(tx).waiting(`AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2))
+	waiting := in.waiting(tx, `AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2))
 		ORDER BY id LIMIT ?3`, upTo, atOnce)
 	places := make(map[string]int64) // of those found so far
 	left := budget
@@ -171,9 +171,9 @@ func (tr Transcript) saidAs(tx *Tx, id string) (m chat.Message, found bool) {
 		return m, false
 	}
 	if seq := tr.placeOf(tx, id); seq != 0 {
-		return tr.c.In(tx).Message(seq), true
+		return tr.c.Messages(tx).message(seq), true
 	}
-	for _, in := range tr.c.In(tx).waiting("AND platform_id = ?", id) {
+	for _, in := range Inbox(tr).waiting(tx, "AND platform_id = ?", id) {
 		return in.message(), true
 	}
 	return m, false

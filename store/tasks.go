@@ -108,16 +108,16 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 			if len(child.name) > MaxName {
 				tx.Fail(errors.New("the name of the conversation is too long"))
 			}
-			child.id = getValue[int64](tx, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING id", child.name, Now())
+			child.id = getValue[int64](tx, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING RETURNING id", child.name, nowMillis())
 		}
 		tx.do(`INSERT INTO tasks (id, parent, root, number, agent, text, began, author, above, own, state, created_at, chain)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?)`,
-			child.id, ts.c.id, rootID, number, n.Agent, n.Text, n.Began, n.Author, Encode(n.Above), Encode(n.Own), Now(), cmp.Or(chain, child.id))
+			child.id, ts.c.id, rootID, number, n.Agent, n.Text, n.Began, n.Author, encode(n.Above), encode(n.Own), nowMillis(), cmp.Or(chain, child.id))
 		for _, seq := range n.Sources {
-			if len(ts.c.In(tx).messages(seq, seq, "")) == 0 { // the task repeats it, and nothing would delete that any more
+			if len(ts.c.Messages(tx).read(seq, seq, "")) == 0 { // the task repeats it, and nothing would delete that any more
 				tx.Fail(&DeletedSourceError{seq})
 			}
-			tx.do("INSERT INTO task_sources (message, task) VALUES (?, ?) ON CONFLICT DO NOTHING", ts.c.Row(seq), child.id)
+			tx.do("INSERT INTO task_sources (message, task) VALUES (?, ?) ON CONFLICT DO NOTHING", ts.c.rowID(seq), child.id)
 		}
 		Inbox{child}.deliver(tx, taskMessage("", n.Message, TaskID, ts.c.name))
 		return Tasks{child}.self(tx)
@@ -134,7 +134,7 @@ func (ts Tasks) chainOf(tx *Tx, turn int64) (chain int64) {
 	case turn == 0:
 		return 0
 	}
-	low, high := ts.c.RowRange(turn, MaxSeq)
+	low, high := ts.c.rowRange(turn, MaxSeq)
 	const asked = " FROM messages m WHERE m.id BETWEEN ?1 AND ?2 AND m.addressed = 1 AND m.turn = ?3 AND m.platform_id "
 	chain = getValue[int64](tx, "SELECT coalesce(max(m.id), 0)"+asked+"NOT LIKE ?4 || '-%'", low, high, turn, TaskID)
 	if chain == 0 {
@@ -172,7 +172,7 @@ func (ts Tasks) End(ctx context.Context, state TaskState, author, report string)
 		parent := tx.Conversation(t.Parent)
 		result := taskMessage(author, report, fmt.Sprintf("%s-%d", TaskID, t.Number), ts.c.name)
 		if t.Author == "" && !parent.IsTask() {
-			low, high := parent.RowRange(1, t.Began)
+			low, high := parent.rowRange(1, t.Began)
 			result.ReplyTo = getValue[string](tx, `SELECT iif(platform_id LIKE ?3 || '-%', reply_to, platform_id) FROM messages
 				WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 ORDER BY id DESC LIMIT 1`, low, high, TaskID) // who asked for the task
 		}
@@ -198,7 +198,7 @@ func (ts Tasks) Drop(ctx context.Context, began int64) ([]Task, error) {
 
 func endBelow(tx *Tx, conversation int64, state TaskState) {
 	tx.do(`WITH RECURSIVE below (id) AS (SELECT ?1 UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id WHERE t.state = 'open')
-		UPDATE tasks SET state = iif(id = ?1, ?2, ?3), ended_at = ?4 WHERE id IN below AND state = 'open'`, conversation, state, TaskStopped, Now())
+		UPDATE tasks SET state = iif(id = ?1, ?2, ?3), ended_at = ?4 WHERE id IN below AND state = 'open'`, conversation, state, TaskStopped, nowMillis())
 }
 
 // Self returns the task that this conversation is, or ErrNotFound.
@@ -220,8 +220,21 @@ func (ts Tasks) Final(ctx context.Context, answers []string) (final bool, err er
 		NOT EXISTS (SELECT 1 FROM tasks WHERE parent = ?1 AND state = 'open')
 		AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1)
 		AND coalesce((SELECT platform_id FROM messages WHERE `+ownRows+` AND role = 'user' ORDER BY id DESC LIMIT 1), '')
-			IN (SELECT value FROM json_each(?2))`, ts.c.id, Encode(answers))
+			IN (SELECT value FROM json_each(?2))`, ts.c.id, encode(answers))
 	return final, err
+}
+
+// All returns the tasks that the conversation has started.
+func (ts Tasks) All(tx *Tx) []Task { return tx.tasks("t.parent = ?", ts.c.id) }
+
+// RequestedBy returns those that a person asked for, by platform ID.
+func (ts Tasks) RequestedBy(tx *Tx, author string) []Task {
+	return tx.tasks("t.parent = ? AND t.author = ?", ts.c.id, author)
+}
+
+// DerivedFrom returns the tasks of any conversation that were derived from a message of this one.
+func (ts Tasks) DerivedFrom(tx *Tx, seq int64) []Task {
+	return tx.tasks("t.id IN (SELECT task FROM task_sources WHERE message = ?)", ts.c.rowID(seq))
 }
 
 // List returns the newest 50 tasks of the conversation, the oldest of them first.
@@ -247,7 +260,7 @@ func (s *Store) NewestTask(ctx context.Context) (id int64, err error) {
 func (t *Tx) tasks(where string, args ...any) []Task {
 	return listRows(t, func(rows *sql.Rows, t *Task) error {
 		return rows.Scan(&t.Number, &t.Parent, &t.Conversation, &t.Agent, &t.Text, &t.State, &t.Began, &t.Author,
-			JSON(&t.Above), JSON(&t.Own), UTC(&t.Created), UTC(&t.Ended), &t.Messages, &t.Tokens, JSON(&t.Sources))
+			jsonInto(&t.Above), jsonInto(&t.Own), utcInto(&t.Created), utcInto(&t.Ended), &t.Messages, &t.Tokens, jsonInto(&t.Sources))
 	}, `SELECT t.number, p.name, c.name, t.agent, t.text, t.state, t.began, t.author, t.above, t.own, t.created_at, t.ended_at, c.next_seq - 1,
 			(SELECT coalesce(sum(input + output), 0) FROM usage WHERE conversation = t.id),
 			(SELECT '[' || coalesce(group_concat(message & 4294967295), '') || ']' FROM task_sources WHERE task = t.id)

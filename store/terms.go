@@ -119,7 +119,7 @@ func (x TermIndex) packed(query string, args ...any) []words.Posting {
 // MessageIndex indexes the messages of one conversation before a seq.
 type MessageIndex struct {
 	TermIndex
-	c *Conversation
+	c handle
 }
 
 // Index returns the full-text index of the messages before a seq.
@@ -137,18 +137,23 @@ func (x MessageIndex) Near(term string, seqs []int64, distance int) []words.Post
 		WHERE m.term = ? AND m.`+x.within+` AND m.seq BETWEEN j.value - ? AND j.value + ?`, listOf(seqs), term, distance, distance)
 }
 
-// Candidate is a message that a search may find. Of Message it has only Seq, Role, Author, Text, Attachments, Tool and Time.
+// Candidate is what a search reads of a message that it may find.
 type Candidate struct {
-	chat.Message
-	Answers bool // the message before it is a question by someone else
+	Seq          int64
+	Author, Text string
+	Attachments  []chat.Attachment
+	Assistant    bool
+	Tool         string // whose result it is; empty: none's
+	Time         time.Time
+	Answers      bool // the message before it is a question by someone else
 }
 
 // Candidates reads messages that were said at a time or later.
 func (x MessageIndex) Candidates(seqs []int64, since time.Time) []Candidate {
 	return listRows(x.tx, func(rows *sql.Rows, m *Candidate) error {
-		return rows.Scan(&m.Seq, &m.Role, &m.Author, &m.Text, JSON(&m.Attachments), &m.Tool, Local(&m.Time), &m.Answers)
-	}, `SELECT m.seq, role, author, text, attachments, tool, said_at, coalesce((SELECT substr(rtrim(b.text), -1) IN ('?', '？')
+		return rows.Scan(&m.Seq, &m.Assistant, &m.Author, &m.Text, jsonInto(&m.Attachments), &m.Tool, localInto(&m.Time), &m.Answers)
+	}, `SELECT m.seq, role = 'assistant', author, text, attachments, tool, said_at, coalesce((SELECT substr(rtrim(b.text), -1) IN ('?', '？')
 			AND (b.author_id <> m.author_id OR b.author <> m.author) FROM messages b WHERE b.id = m.id - 1), 0)
 		FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value + ?
-		WHERE deleted_at IS NULL AND said_at >= ?`, listOf(seqs), x.c.Row(0), since.UnixMilli())
+		WHERE deleted_at IS NULL AND said_at >= ?`, listOf(seqs), x.c.rowID(0), since.UnixMilli())
 }

@@ -4,15 +4,13 @@ package store
 
 // Traces are those of one person in one conversation, in one transaction.
 type Traces struct {
-	c   *Conversation
+	c   handle
 	tx  *Tx
 	who Person
 }
 
-func (t *Tx) TracesOf(c *Conversation, who Person) Traces { return Traces{c, t, who} }
-
-// Messages counts the person's messages, waiting ones included, and the tasks that they asked for.
-func (tr Traces) Messages() int {
+// CountMessages counts the person's messages, waiting ones included, and the tasks that they asked for.
+func (tr Traces) CountMessages() int {
 	return getValue[int](tr.tx, `SELECT (SELECT count(*) FROM messages
 			WHERE author_id = ?2 AND role = 'user' AND `+ownRows+` AND deleted_at IS NULL)
 		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2)
@@ -21,11 +19,13 @@ func (tr Traces) Messages() int {
 }
 
 // Waiting returns the person's waiting messages.
-func (tr Traces) Waiting() []Inbound { return tr.c.In(tr.tx).waiting("AND author_id = ?", tr.who.ID) }
+func (tr Traces) Waiting() []Inbound {
+	return Inbox{tr.c}.waiting(tr.tx, "AND author_id = ?", tr.who.ID)
+}
 
-// Oldest returns the platform IDs of the person's oldest messages before a seq, about limit, and the seq up to which it looked.
-func (tr Traces) Oldest(before int64, limit int) (ids []string, upto int64) {
-	low, last := tr.c.RowRange(1, before-1)
+// OldestMessages returns the platform IDs of the person's oldest messages before a seq, about limit, and the seq up to which it looked.
+func (tr Traces) OldestMessages(before int64, limit int) (ids []string, upto int64) {
+	low, last := tr.c.rowRange(1, before-1)
 	high := getValue[int64](tr.tx, `SELECT coalesce((SELECT id FROM messages
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id LIMIT 1 OFFSET ?), ?)`,
 		tr.who.ID, low, last, limit-1, last)
@@ -47,13 +47,13 @@ const quotedOf = `WITH names (start) AS (SELECT DISTINCT author || ': ' FROM mes
 // Quoted returns the platform IDs of messages that the bot never read, and that replies quote under a name that the person had in their
 // messages up to a seq. Another person of that name loses such a quote too.
 func (tr Traces) Quoted(upto int64) []string {
-	low, high := tr.c.RowRange(1, upto)
+	low, high := tr.c.rowRange(1, upto)
 	return listValues[string](tr.tx, quotedOf, tr.c.id, tr.who.ID, low, high)
 }
 
-// LeaveMessages removes the person's name and ID from their deleted messages up to a seq, and from the name of a direct message.
-func (tr Traces) LeaveMessages(upto int64) {
-	low, high := tr.c.RowRange(1, upto)
+// AnonymizeMessages removes the person's name and ID from their deleted messages up to a seq, and from the name of a direct message.
+func (tr Traces) AnonymizeMessages(upto int64) {
+	low, high := tr.c.rowRange(1, upto)
 	tr.tx.do(`UPDATE conversations SET label = '' WHERE id = ? AND label IN (SELECT author FROM messages
 		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ?)`, tr.c.id, tr.who.ID, low, high)
 	tr.tx.do(`UPDATE messages SET author = '', author_id = ''
@@ -69,39 +69,39 @@ func (tr Traces) CountMemories(upto int64) int {
 	return getValue[int](tr.tx, "SELECT count(*) FROM ("+concerning+")", tr.c.id, tr.who.ID, upto)
 }
 
-// Memories returns the oldest of these memories, at most limit.
-func (tr Traces) Memories(upto int64, limit int) []Memory {
+// OldestMemories returns the oldest of these memories, at most limit.
+func (tr Traces) OldestMemories(upto int64, limit int) []Memory {
 	return tr.tx.memories("WHERE m.id IN ("+concerning+" ORDER BY 1 LIMIT ?4)", tr.c.id, tr.who.ID, upto, limit)
 }
 
-// LeaveMemories removes the person from the memories that other people's messages support, up to a number.
-func (tr Traces) LeaveMemories(upto int64) {
+// DetachMemories removes the person from the memories that other people's messages support, up to a number.
+func (tr Traces) DetachMemories(upto int64) {
 	tr.tx.do(`DELETE FROM memory_people WHERE author_id = ?2
 		AND memory IN (SELECT id FROM memories WHERE conversation = ?1 AND id <= ?3)`, tr.c.id, tr.who.ID, upto)
 }
 
-// LeaveMembers removes the names under which nobody's message is left.
-func (tr Traces) LeaveMembers() {
+// DeleteMembers removes the names under which nobody's message is left.
+func (tr Traces) DeleteMembers() {
 	tr.tx.do(`DELETE FROM members WHERE conversation = ?1 AND name NOT IN (
 		SELECT author FROM messages WHERE `+ownRows+` AND role = 'user' AND deleted_at IS NULL)`, tr.c.id)
 }
 
-// WantErased notes that the person's messages so far, and memories so far, must be deleted. Messages from before the bot came are not read
+// RequestErasure notes that the person's messages so far, and memories so far, must be deleted. Messages from before the bot came are not read
 // any more.
-func (tr Traces) WantErased() {
+func (tr Traces) RequestErasure() {
 	tr.tx.do(`INSERT OR REPLACE INTO erasures (conversation, author_id, before, upto, asked_at)
-		SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories), ? FROM conversations WHERE id = ?`, tr.who.ID, Now(), tr.c.id)
+		SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories), ? FROM conversations WHERE id = ?`, tr.who.ID, nowMillis(), tr.c.id)
 	tr.tx.do("UPDATE conversations SET read_back = 1 WHERE id = ?", tr.c.id)
 }
 
-// Wanted returns before which seq messages, and up to which number memories, are to be deleted; found is false if nothing is.
-func (tr Traces) Wanted() (before, upto int64, found bool) {
+// Requested returns before which seq messages, and up to which number memories, are to be deleted; found is false if nothing is.
+func (tr Traces) Requested() (before, upto int64, found bool) {
 	found = tr.tx.row("SELECT before, upto FROM erasures WHERE conversation = ? AND author_id = ?", tr.c.id, tr.who.ID).Found(&before, &upto)
 	return before, upto, found
 }
 
-// Erased notes that nothing is left to delete, unless messages that were missed are still to be read.
-func (tr Traces) Erased() {
+// EndErasure notes that nothing is left to delete, unless messages that were missed are still to be read.
+func (tr Traces) EndErasure() {
 	tr.tx.do(`DELETE FROM erasures WHERE conversation = ?1 AND author_id = ?2
 		AND (SELECT gap IS NULL FROM conversations WHERE id = ?1)`, tr.c.id, tr.who.ID)
 }

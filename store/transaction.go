@@ -212,27 +212,27 @@ type scanner func(column any) error
 
 func (read scanner) Scan(column any) error { return read(column) }
 
-// UTC reads a time for programs; 0 or NULL leaves it alone.
-func UTC(to *time.Time) sql.Scanner {
+// utcInto reads a time for programs; 0 or NULL leaves it alone.
+func utcInto(to *time.Time) sql.Scanner {
 	return scanner(func(column any) error {
 		if millis, _ := column.(int64); millis != 0 {
-			*to = At(millis)
+			*to = utcTime(millis)
 		}
 		return nil
 	})
 }
 
-// Local reads a time as it is shown, see ShownAt.
-func Local(to *time.Time) sql.Scanner {
+// localInto reads a time in the bot's time zone, see localTime.
+func localInto(to *time.Time) sql.Scanner {
 	return scanner(func(column any) error {
 		millis, _ := column.(int64) // NULL is like 0
-		*to = ShownAt(millis)
+		*to = localTime(millis)
 		return nil
 	})
 }
 
-// JSON reads a value from a column of JSON; empty text leaves it alone.
-func JSON(to any) sql.Scanner {
+// jsonInto reads a value from a column of JSON; empty text leaves it alone.
+func jsonInto(to any) sql.Scanner {
 	return scanner(func(column any) error {
 		text, _ := column.(string)
 		if text == "" {

@@ -18,18 +18,18 @@ import (
 // MaxSeq is the largest seq that fits into a row id.
 const MaxSeq = math.MaxUint32
 
-// Row returns the row id of a seq.
-func (c handle) Row(seq int64) int64 { return c.id<<32 | seq }
+// rowID returns the row id of a seq.
+func (c handle) rowID(seq int64) int64 { return c.id<<32 | seq }
 
-// RowRange returns the row IDs of the seqs from and to, both included. Queries of messages use it or ownRows, so that none leaves
+// rowRange returns the row IDs of the seqs from and to, both included. Queries of messages use it or ownRows, so that none leaves
 // its conversation, whatever numbers it gets; without any seqs the range is empty.
-func (c handle) RowRange(from, to int64) (low, high int64) {
+func (c handle) rowRange(from, to int64) (low, high int64) {
 	from = max(from, 1)
 	to = min(to, MaxSeq)
 	if from > to {
 		return 1, 0
 	}
-	return c.Row(from), c.Row(to)
+	return c.rowID(from), c.rowID(to)
 }
 
 // ownRows selects the messages of conversation ?1.
@@ -38,10 +38,10 @@ const ownRows = "id BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295"
 const messageColumns = `seq, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
 	calls, call_id, tool, native, said_at, addressed, optional, tokens, context, deprived`
 
-// messages reads the messages of [from, to] that were not deleted, oldest first. rest continues the WHERE clause.
-func (rs Rows) messages(from, to int64, rest string, args ...any) []chat.Message {
-	low, high := rs.c.RowRange(from, to)
-	return listRows(rs.tx, func(rows *sql.Rows, m *chat.Message) error { return scanMessage(rows, m) },
+// read reads the messages of [from, to] that were not deleted, oldest first. rest continues the WHERE clause.
+func (ms Messages) read(from, to int64, rest string, args ...any) []chat.Message {
+	low, high := ms.c.rowRange(from, to)
+	return listRows(ms.tx, func(rows *sql.Rows, m *chat.Message) error { return scanMessage(rows, m) },
 		"SELECT "+messageColumns+" FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL "+rest, append([]any{low, high}, args...)...)
 }
 
@@ -50,10 +50,10 @@ func scanMessage(rows *sql.Rows, m *chat.Message, more ...any) error {
 	var native string
 	err := rows.Scan(append([]any{
 		&m.Seq, &m.Turn, &m.Role, &m.ID, &m.AuthorID, &m.Author, &m.Text,
-		JSON(&m.Attachments),
+		jsonInto(&m.Attachments),
 		&m.ReplyTo, &m.ReplySeq, &m.Quote,
-		JSON(&m.Calls),
-		&m.CallID, &m.Tool, &native, Local(&m.Time), &m.Addressed, &m.Optional, &m.Tokens, &m.Context, &m.Deprived,
+		jsonInto(&m.Calls),
+		&m.CallID, &m.Tool, &native, localInto(&m.Time), &m.Addressed, &m.Optional, &m.Tokens, &m.Context, &m.Deprived,
 	}, more...)...)
 	if native != "" {
 		m.Native = json.RawMessage(native)
@@ -66,11 +66,11 @@ func toJSON[T any](list []T) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return Encode(list)
+	return encode(list)
 }
 
-// Encode encodes numbers, texts, and lists, maps and structs of them as JSON, which cannot fail.
-func Encode(value any) string {
+// encode encodes numbers, texts, and lists, maps and structs of them as JSON, which cannot fail.
+func encode(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
 		panic(err)
@@ -81,7 +81,7 @@ func Encode(value any) string {
 // Page returns at most limit messages from seq from on, oldest first, without deleted ones.
 func (tr Transcript) Page(ctx context.Context, from int64, limit int) ([]chat.Message, error) {
 	return View(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {
-		return tr.c.In(tx).messages(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
+		return tr.c.Messages(tx).read(from, MaxSeq, "ORDER BY id LIMIT ?", max(limit, 0))
 	})
 }
 
@@ -92,7 +92,7 @@ func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page
 		before = MaxSeq
 	}
 	page, err = View(ctx, tr.c, "read transcript", func(tx *Tx) []chat.Message {
-		return tr.c.In(tx).messages(1, before-1, "ORDER BY id DESC LIMIT ?", limit+1)
+		return tr.c.Messages(tx).read(1, before-1, "ORDER BY id DESC LIMIT ?", limit+1)
 	})
 	more = len(page) > limit
 	if more {
@@ -104,9 +104,9 @@ func (tr Transcript) Earlier(ctx context.Context, before int64, limit int) (page
 
 // Page reads the messages between two seqs, at least one and at most limit, without deleted ones. next is the seq of the
 // following one; 0: none.
-func (rs Rows) Page(from, to int64, limit int) (page []chat.Message, next int64) {
+func (ms Messages) Page(from, to int64, limit int) (page []chat.Message, next int64) {
 	limit = max(limit, 1)
-	page = rs.messages(from, to, "ORDER BY id LIMIT ?", limit+1)
+	page = ms.read(from, to, "ORDER BY id LIMIT ?", limit+1)
 	if len(page) > limit {
 		page, next = page[:limit], page[limit].Seq
 	}
@@ -115,17 +115,17 @@ func (rs Rows) Page(from, to int64, limit int) (page []chat.Message, next int64)
 
 // Message returns one message. ErrNotFound: there is none, or it was deleted.
 func (tr Transcript) Message(ctx context.Context, seq int64) (chat.Message, error) {
-	return View(ctx, tr.c, fmt.Sprintf("read message %d", seq), func(tx *Tx) chat.Message { return tr.c.In(tx).Message(seq) })
+	return View(ctx, tr.c, fmt.Sprintf("read message %d", seq), func(tx *Tx) chat.Message { return tr.c.Messages(tx).message(seq) })
 }
 
-// Message reads a message; there must be one.
-func (rs Rows) Message(seq int64) chat.Message { return firstOf(rs.tx, rs.messages(seq, seq, "")) }
+// message reads a message; there must be one.
+func (ms Messages) message(seq int64) chat.Message { return firstOf(ms.tx, ms.read(seq, seq, "")) }
 
 // The states of a turn. Its first message holds it; the others have none.
 const (
-	waiting    = 0
-	answered   = 1
-	TurnClosed = 2 // it will not be answered
+	waiting  = 0
+	answered = 1
+	closed   = 2 // it will not be answered
 )
 
 // nextSeq returns the seq that the next message of a conversation gets.
@@ -151,9 +151,9 @@ func (tr Transcript) add(tx *Tx, messages []chat.Message, state func(chat.Messag
 		tx.do(`INSERT INTO messages (id, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
 			calls, call_id, tool, native, said_at, saved_at, addressed, optional, answered, attempts, tokens, deprived)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			tr.c.Row(m.Seq), m.Turn, m.Role, m.ID, m.AuthorID, m.Author, m.Text, toJSON(m.Attachments), m.ReplyTo, m.ReplySeq, m.Quote,
-			toJSON(m.Calls), m.CallID, m.Tool, string(m.Native), m.Time.UnixMilli(), Now(), m.Addressed, m.Optional, turn, turn == waiting, m.Tokens, m.Deprived)
-		tr.c.In(tx).index(m)
+			tr.c.rowID(m.Seq), m.Turn, m.Role, m.ID, m.AuthorID, m.Author, m.Text, toJSON(m.Attachments), m.ReplyTo, m.ReplySeq, m.Quote,
+			toJSON(m.Calls), m.CallID, m.Tool, string(m.Native), m.Time.UnixMilli(), nowMillis(), m.Addressed, m.Optional, turn, turn == waiting, m.Tokens, m.Deprived)
+		tr.c.Messages(tx).index(m)
 		next = m.Seq + 1
 	}
 }
@@ -177,10 +177,10 @@ func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
 // Pin pins a message; fresh is false if it was already pinned. ErrNotFound: there is no such message, or it was deleted.
 func (tr Transcript) Pin(ctx context.Context, seq int64, by Person) (fresh bool, err error) {
 	err = tr.c.Update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *Tx) {
-		tr.c.In(tx).Message(seq)
-		fresh = tx.do("INSERT INTO pins (conversation, seq, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", tr.c.id, seq, by.Name, by.ID, Now())
+		tr.c.Messages(tx).message(seq)
+		fresh = tx.do("INSERT INTO pins (conversation, seq, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", tr.c.id, seq, by.Name, by.ID, nowMillis())
 		if fresh {
-			tr.c.In(tx).NextVersion()
+			tr.c.NextVersion(tx)
 		}
 	})
 	return fresh, err
@@ -190,21 +190,21 @@ func (tr Transcript) Pin(ctx context.Context, seq int64, by Person) (fresh bool,
 func (tr Transcript) Unpin(ctx context.Context, seq int64) error {
 	return tr.c.Update(ctx, fmt.Sprintf("unpin message %d", seq), func(tx *Tx) {
 		tx.change("DELETE FROM pins WHERE conversation = ? AND seq = ?", tr.c.id, seq)
-		tr.c.In(tx).NextVersion()
+		tr.c.NextVersion(tx)
 	})
 }
 
 // Newest returns the newest message from a person. ErrNotFound: there is none.
 func (tr Transcript) Newest(ctx context.Context) (chat.Message, error) {
 	return View(ctx, tr.c, "read the newest message", func(tx *Tx) chat.Message {
-		return firstOf(tx, tr.c.In(tx).messages(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1"))
+		return firstOf(tx, tr.c.Messages(tx).read(1, MaxSeq, "AND role = 'user' ORDER BY id DESC LIMIT 1"))
 	})
 }
 
 // Asked returns those of the messages with these platform ids whose authors asked for an answer.
 func (tr Transcript) Asked(ctx context.Context, ids []string) ([]chat.Message, error) {
 	return View(ctx, tr.c, "look who asked", func(tx *Tx) []chat.Message {
-		return tr.c.In(tx).messages(1, MaxSeq, "AND role = 'user' AND addressed AND NOT optional AND platform_id IN (SELECT value FROM json_each(?))", Encode(ids))
+		return tr.c.Messages(tx).read(1, MaxSeq, "AND role = 'user' AND addressed AND NOT optional AND platform_id IN (SELECT value FROM json_each(?))", encode(ids))
 	})
 }
 
@@ -220,7 +220,7 @@ type Known struct {
 func (tr Transcript) Recent(ctx context.Context, since time.Time, limit int) ([]Known, error) {
 	const reviewed = 500 // rows of the transcript
 	recent, err := selectAlone(ctx, tr.c.store, func(rows *sql.Rows, m *Known) error {
-		return rows.Scan(&m.ID, UTC(&m.Edited), UTC(&m.Saved))
+		return rows.Scan(&m.ID, utcInto(&m.Edited), utcInto(&m.Saved))
 	}, fmt.Sprintf(`SELECT platform_id, edited, saved_at FROM (
 			SELECT platform_id, coalesce(edited_at, 0) AS edited, said_at, received_at AS saved_at FROM inbox WHERE conversation = ?1
 			UNION ALL SELECT * FROM (SELECT platform_id, coalesce(edited_at, 0), said_at, saved_at FROM
@@ -232,13 +232,13 @@ func (tr Transcript) Recent(ctx context.Context, since time.Time, limit int) ([]
 // pins reads the pinned messages of all sessions, in the order in which they were pinned.
 func (tr Transcript) pins(tx *Tx) []transcript.Pin {
 	pins := listRows(tx, func(rows *sql.Rows, p *transcript.Pin) error {
-		return rows.Scan(&p.Seq, &p.By, UTC(&p.At), &p.Earlier)
+		return rows.Scan(&p.Seq, &p.By, utcInto(&p.At), &p.Earlier)
 	}, `SELECT p.seq, p.made_by, p.made_at, p.seq < c.session_start FROM pins p JOIN conversations c ON c.id = p.conversation
 		WHERE p.conversation = ? ORDER BY p.made_at, p.seq`, tr.c.id)
 	if len(pins) == 0 {
 		return nil
 	}
-	for _, m := range tr.c.In(tx).messages(1, MaxSeq, ofPins, tr.c.id) {
+	for _, m := range tr.c.Messages(tx).read(1, MaxSeq, ofPins, tr.c.id) {
 		i := slices.IndexFunc(pins, func(p transcript.Pin) bool { return p.Seq == m.Seq })
 		pins[i].Message = m
 	}

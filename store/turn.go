@@ -47,8 +47,8 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 			return
 		}
 		ok = true
-		tx.row("SELECT attempts, saved_at FROM messages WHERE id = ?", turns.c.Row(turn.Seq)).Scan(&turn.Starts, UTC(&turn.Since))
-		of := turns.Of(turns.c.In(tx).messages(turn.Seq, MaxSeq, "AND turn = ? ORDER BY id", turn.Seq))
+		tx.row("SELECT attempts, saved_at FROM messages WHERE id = ?", turns.c.rowID(turn.Seq)).Scan(&turn.Starts, utcInto(&turn.Since))
+		of := turns.Of(turns.c.Messages(tx).read(turn.Seq, MaxSeq, "AND turn = ? ORDER BY id", turn.Seq))
 		turn.To = of.To
 		turn.Optional = of.Optional
 	})
@@ -93,7 +93,7 @@ func (turns Turns) Withdrawn(ctx context.Context, since time.Time) ([]string, er
 // Messages returns the messages of people in a turn, in order.
 func (turns Turns) Messages(ctx context.Context, turn int64) ([]chat.Message, error) {
 	return View(ctx, turns.c, fmt.Sprintf("read turn %d", turn), func(tx *Tx) []chat.Message {
-		return turns.c.In(tx).messages(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
+		return turns.c.Messages(tx).read(turn, MaxSeq, "AND turn = ? AND role = 'user' ORDER BY id", turn)
 	})
 }
 
@@ -104,7 +104,7 @@ func openTurn(tx *Tx, conversation int64) (seq int64) {
 
 // Retry records another start of a waiting turn and returns how many there were. ErrNotFound: no such turn is waiting.
 func (turns Turns) Retry(ctx context.Context, turn int64) (int, error) {
-	low, high := turns.c.RowRange(turn, turn)
+	low, high := turns.c.rowRange(turn, turn)
 	return Update(ctx, turns.c, fmt.Sprintf("retry turn %d", turn), func(tx *Tx) (starts int) {
 		tx.row("UPDATE messages SET attempts = attempts + 1 WHERE id BETWEEN ? AND ? AND answered = 0 RETURNING attempts", low, high).Scan(&starts)
 		return starts
@@ -118,15 +118,15 @@ func (turns Turns) Finish(ctx context.Context, o Outcome) (contextStored bool, e
 	return Update(ctx, turns.c, fmt.Sprintf("finish turn %d", o.Turn), func(tx *Tx) (contextStored bool) {
 		state := answered
 		if o.Failure || o.Reply == "" {
-			state = TurnClosed
+			state = closed
 		}
-		low, high := turns.c.RowRange(o.Turn, o.Turn)
+		low, high := turns.c.rowRange(o.Turn, o.Turn)
 		tx.change("UPDATE messages SET answered = ? WHERE id BETWEEN ? AND ? AND answered = 0", state, low, high)
 		turns.append(tx, &o)
-		contextStored = turns.c.In(tx).keepContext(o.Context, o.Version)
+		contextStored = turns.c.Messages(tx).keepContext(o.Context, o.Version)
 		if n := len(o.Messages); n > 0 && o.Sent.Window > 0 {
 			tx.do("INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)",
-				turns.c.Row(o.Messages[n-1].Seq), o.Sent.Window, o.Sent.Used, o.Sent.Counted, o.Sent.Estimated, o.Sent.Context, o.Sent.Factor)
+				turns.c.rowID(o.Messages[n-1].Seq), o.Sent.Window, o.Sent.Used, o.Sent.Counted, o.Sent.Estimated, o.Sent.Context, o.Sent.Factor)
 		}
 		turns.addUsage(tx, o.Usage)
 		Outbox(turns).post(tx, o)
@@ -138,9 +138,9 @@ func (turns Turns) Finish(ctx context.Context, o Outcome) (contextStored bool, e
 func (turns Turns) append(tx *Tx, o *Outcome) {
 	tx.do("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
 		o.Count.Prompt, o.Count.Estimate, o.Count.Model, o.Count.Version, turns.c.id)
-	messages, changed := turns.c.In(tx).withoutChangedCopies(o.Messages, o.Version)
+	messages, changed := turns.c.Messages(tx).withoutChangedCopies(o.Messages, o.Version)
 	if changed { // the prompt still has that
-		turns.c.In(tx).NextVersion()
+		turns.c.NextVersion(tx)
 	}
 	turns.dropPictures(tx, o.Turn, messages)
 	Transcript(turns).add(tx, messages, func(chat.Message) any { return nil })
@@ -151,7 +151,7 @@ func (turns Turns) append(tx *Tx, o *Outcome) {
 		if m.Role == llm.RoleAssistant && m.Text != o.Messages[i].Text { // an answer without a model, which is all of the reply
 			o.Pieces = []string{m.Text}
 		}
-		turns.c.In(tx).keepQuotes(m)
+		turns.c.Messages(tx).addQuotes(turns.c.rowID(m.Seq), m.Quotes)
 	}
 }
 
@@ -183,7 +183,7 @@ func (out Outbox) post(tx *Tx, o Outcome) {
 	}
 	for part, text := range o.Pieces {
 		tx.do(`INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, created_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, out.c.id, o.Reply, part, len(o.Pieces), toJSON(o.To), text, o.Failure, Now())
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, out.c.id, o.Reply, part, len(o.Pieces), toJSON(o.To), text, o.Failure, nowMillis())
 	}
 }
 
@@ -200,7 +200,7 @@ const unsent = "state IN ('waiting', 'sending')"
 const pieceColumns = "id, reply, part, parts, answers, text, failure, state = 'sending'"
 
 func scanPiece(rows *sql.Rows, p *Piece) error {
-	return rows.Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, JSON(&p.To), &p.Text, &p.Failure, &p.Sending)
+	return rows.Scan(&p.Row, &p.Reply, &p.Part, &p.Parts, jsonInto(&p.To), &p.Text, &p.Failure, &p.Sending)
 }
 
 // Sending records that a piece is being handed to the connector.
@@ -211,7 +211,7 @@ func (out Outbox) Sending(ctx context.Context, row int64) error {
 // Sent records that a piece has arrived, and its platform ID. Its text is not kept: the transcript has it, and no deletion would
 // find a notice that repeats a message.
 func (out Outbox) Sent(ctx context.Context, row int64, platformID string) error {
-	return out.mark(ctx, row, "state = 'sent', text = '', platform_id = ?, sent_at = ?", platformID, Now())
+	return out.mark(ctx, row, "state = 'sent', text = '', platform_id = ?, sent_at = ?", platformID, nowMillis())
 }
 
 // SentAs returns the piece that was sent as a message of the platform, or ErrNotFound.
@@ -232,7 +232,7 @@ func (out Outbox) Refused(ctx context.Context, row int64) (int, error) {
 
 // Drop removes a piece that can never be sent from the outbox, and keeps the reason, but not its text.
 func (out Outbox) Drop(ctx context.Context, row int64, why string) error {
-	return out.mark(ctx, row, "state = 'dropped', text = '', error = ?, sent_at = ?", why, Now())
+	return out.mark(ctx, row, "state = 'dropped', text = '', error = ?, sent_at = ?", why, nowMillis())
 }
 
 func (out Outbox) mark(ctx context.Context, row int64, to string, args ...any) error {

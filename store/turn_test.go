@@ -73,7 +73,7 @@ func TestFinishedTurn(t *testing.T) {
 	check.Equal(t, "attempt", check.Must(c.Turns().Retry(ctx, turn))(t), 2)
 	check.Must(c.Turns().Finish(ctx, store.Outcome{Turn: turn, Reply: "r2", Pieces: []string{"sorry"}, Failure: true}))(t)
 	check.Error(t, check.ErrorOf(c.Turns().Retry(ctx, turn)), store.ErrNotFound)
-	check.Equal(t, "answered", number(t, c.Store(), "SELECT answered FROM messages WHERE seq = ?", turn), store.TurnClosed)
+	check.Equal(t, "answered", number(t, c.Store(), "SELECT answered FROM messages WHERE seq = ?", turn), store.Closed)
 	check.That(t, unsent(t, c)[1].Failure, "%+v", unsent(t, c))
 }
 

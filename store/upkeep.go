@@ -40,7 +40,7 @@ func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
 	if err := u.store.Held().Deliver(ctx); err != nil {
 		return err
 	}
-	when, erase, err := u.EraseAt(ctx, now)
+	when, erase, err := u.eraseAt(ctx, now)
 	if err == nil && erase && !when.After(now) {
 		started := time.Now()
 		err = u.EraseFiles(ctx, b)
@@ -129,13 +129,13 @@ func (b Backups) remove(now time.Time, keep int) error {
 	return err
 }
 
-// EraseWithin is how long deleted text may stay in the files while the bot runs.
-const EraseWithin = 24 * time.Hour
+// eraseWithin is how long deleted text may stay in the files while the bot runs.
+const eraseWithin = 24 * time.Hour
 
-// ErrNoRoom is returned when the disk has no room to rewrite the database.
-var ErrNoRoom = errors.New("not enough room on the disk")
+// errNoRoom is returned when the disk has no room to rewrite the database.
+var errNoRoom = errors.New("not enough room on the disk")
 
-// Erase is Update for functions that delete; what f deleted is recorded as still in the files, see EraseAt.
+// Erase is Update for functions that delete; what f deleted is recorded as still in the files, see eraseAt.
 func (s *Store) Erase(ctx context.Context, f func(tx *Tx)) error {
 	return s.Update(ctx, func(tx *Tx) {
 		before := getValue[int](tx, "SELECT total_changes()")
@@ -149,12 +149,12 @@ func (s *Store) Erase(ctx context.Context, f func(tx *Tx)) error {
 // noteErasure records a deletion: its number is the time in milliseconds, or the next free one. Those of earlier versions are
 // small, and due immediately.
 func noteErasure(tx *Tx) {
-	tx.do("INSERT INTO unscrubbed (id) SELECT max(?, coalesce(max(id) + 1, 0)) FROM unscrubbed", Now())
+	tx.do("INSERT INTO unscrubbed (id) SELECT max(?, coalesce(max(id) + 1, 0)) FROM unscrubbed", nowMillis())
 }
 
-// EraseAt returns when to call EraseFiles: at the start of the quietest hour of the day, judged by the messages of the last
-// seven days, and at most EraseWithin after the oldest deletion. due: the files hold something deleted.
-func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due bool, err error) {
+// eraseAt returns when to call EraseFiles: at the start of the quietest hour of the day, judged by the messages of the last
+// seven days, and at most eraseWithin after the oldest deletion. due: the files hold something deleted.
+func (u Upkeep) eraseAt(ctx context.Context, now time.Time) (when time.Time, due bool, err error) {
 	err = u.store.View(ctx, func(tx *Tx) {
 		var oldest int64
 		due = tx.row("SELECT id FROM unscrubbed ORDER BY id LIMIT 1").Found(&oldest)
@@ -162,7 +162,7 @@ func (u Upkeep) EraseAt(ctx context.Context, now time.Time) (when time.Time, due
 			return
 		}
 		when = nextQuietHour(traffic(tx, now.Add(-7*24*time.Hour)), now)
-		if latest := At(oldest).Add(EraseWithin); latest.Before(when) {
+		if latest := utcTime(oldest).Add(eraseWithin); latest.Before(when) {
 			when = latest
 		}
 	})
@@ -200,7 +200,7 @@ func nextQuietHour(hours [24]int, now time.Time) time.Time {
 }
 
 // EraseFiles removes deleted text from the files: it rewrites the database, makes a fresh backup and removes the older ones.
-// Writers wait during the rewrite, except deliveries, see Held. Errors: ErrNoRoom; ErrInUse when another program reads an
+// Writers wait during the rewrite, except deliveries, see Held. Errors: errNoRoom; ErrInUse when another program reads an
 // older state of the database. After an error the deletion stays recorded; another attempt rewrites the database only if
 // that had failed, or for newer deletions.
 func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
@@ -272,14 +272,14 @@ func (s *Store) emptyLog(ctx context.Context) error {
 	return err
 }
 
-// checkRoom returns ErrNoRoom if the disk of a folder has fewer than need bytes free.
+// checkRoom returns errNoRoom if the disk of a folder has fewer than need bytes free.
 func checkRoom(dir string, need int64) error {
 	free, err := freeBytes(dir)
 	if err != nil {
 		return err
 	}
 	if free < need {
-		return fmt.Errorf("%w: %s needs %d MB and has %d MB", ErrNoRoom, dir, need>>20+1, free>>20)
+		return fmt.Errorf("%w: %s needs %d MB and has %d MB", errNoRoom, dir, need>>20+1, free>>20)
 	}
 	return nil
 }

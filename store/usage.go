@@ -82,9 +82,9 @@ func (turns Turns) Usages(ctx context.Context, since time.Time, before int64, li
 	if before <= 0 {
 		before = MaxSeq
 	}
-	low, high := turns.c.RowRange(1, before-1)
+	low, high := turns.c.rowRange(1, before-1)
 	all, err = selectAlone(ctx, turns.c.store, func(rows *sql.Rows, u *TurnUsage) error {
-		return rows.Scan(&u.Seq, UTC(&u.Time), &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
+		return rows.Scan(&u.Seq, utcInto(&u.Time), &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
 	}, `SELECT m.seq, m.said_at, u.window, u.used, u.counted, u.estimated, u.context, u.factor
 		FROM turn_usage u JOIN messages m ON m.id = u.id WHERE u.id BETWEEN ? AND ? AND m.said_at >= ?
 		ORDER BY u.id DESC LIMIT ?`, low, high, max(since.UnixMilli(), 0), cmp.Or(limit, -1))
@@ -149,7 +149,7 @@ func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
 			var f llm.Facts
 			var learned time.Time
 			err := rows.Scan(&name, &f.Window, &f.Factor, &f.Scale, &f.RefusesTools, &f.RefusesImages,
-				&f.Wire, &f.WantsReasoning, &f.RefusesForced, UTC(&learned))
+				&f.Wire, &f.WantsReasoning, &f.RefusesForced, utcInto(&learned))
 			if err != nil {
 				return err
 			}
@@ -176,7 +176,7 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, coalesce((SELECT updated_at FROM mod
   WHERE (name, window, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced) = (?1, ?2, ?5, ?6, ?7, ?8, ?9)
   AND abs(updated_at - ?10) < ?11), ?10))`,
 		model, f.Window, f.Factor, f.Scale, f.RefusesTools, f.RefusesImages, f.Wire, f.WantsReasoning, f.RefusesForced,
-		Now(), factTTL.Milliseconds())
+		nowMillis(), factTTL.Milliseconds())
 }
 
 // lastCount returns the last count, if the head it belongs to is still the current one.

@@ -1,12 +1,12 @@
 // The view as it will be once prepared summaries are applied. Plans are made on it, so that nothing
-// is summarized twice. What State.Cover decides on the messages, this estimates on the view.
+// is summarized twice. What a summary takes the place of is decided as State.Cover does; what is left of
+// that is estimated, because only the store can count it.
 
 package transcript
 
 import (
 	"cmp"
 	"slices"
-	"sort"
 )
 
 // Ahead is the part of such a view that appended messages do not change, so that a check copies no
@@ -28,14 +28,14 @@ func (v View) Ahead(rows []Summary, last Ahead) (View, Ahead) {
 	if !last.fits(v, rows) {
 		last = aheadOf(v, rows)
 	}
-	return last.with(v), last
+	return last.appliedTo(v), last
 }
 
 func aheadOf(v View, rows []Summary) Ahead {
 	a := Ahead{revision: v.Revision, rows: IDs(rows), seen: len(v.Messages), head: v.Head, cut: cutOf(v.Messages, rows)}
 	a.head.Stack = slices.Clone(a.head.Stack)
 	for _, row := range rows {
-		a.head = a.head.with(row)
+		a.head = a.head.covering(row)
 	}
 	a.past = pastOf(a.head, v.Shape, v.shorten)
 	return a
@@ -46,8 +46,8 @@ func (a Ahead) fits(v View, rows []Summary) bool {
 	return a.revision == v.Revision && (a.rest == nil || a.seen == len(v.Messages)) && slices.Equal(a.rows, IDs(rows))
 }
 
-// with returns the view with the rows applied.
-func (a Ahead) with(v View) View {
+// appliedTo returns the view with the rows applied.
+func (a Ahead) appliedTo(v View) View {
 	v = v.WithoutOldContexts()
 	v.Head = a.head
 	v.Past = a.past
@@ -56,8 +56,8 @@ func (a Ahead) with(v View) View {
 	return v
 }
 
-// with returns the head with row, in a stack that it may change.
-func (h Head) with(row Summary) Head {
+// covering returns the head with an applied row, in a stack that it may change.
+func (h Head) covering(row Summary) Head {
 	if row.From >= h.Start {
 		h.Stack = insert(h.Stack, row)
 		return h
@@ -77,21 +77,19 @@ const PlaceholderCost = 24
 // insert puts row into stack, which it changes, in place of what it covers. What is left of rows that
 // it overlaps in part becomes placeholders.
 func insert(stack []Summary, row Summary) []Summary {
-	from := sort.Search(len(stack), func(i int) bool { return stack[i].To >= row.From })
-	to := from
-	in := []Summary{row}
-	for ; to < len(stack) && stack[to].From <= row.To; to++ {
-		part := stack[to]
-		part.Cut = true
-		part.Kind = Placeholder
-		part.Tokens = PlaceholderCost
-		part.Text = ""
-		part.Lines = nil
-		for _, part.Span = range stack[to].Gaps([]Summary{row}) {
+	from, to := overlapping(stack, row.Span)
+	in := []Summary{row.inPlaceOf(stack[from:to]...)}
+	for _, old := range stack[from:to] {
+		for _, part := range old.beyond(row) {
+			part.ID = old.ID
+			part.Cut = true
+			part.Tokens = PlaceholderCost
+			part.Messages = old.Messages
+			part.FromTime = old.FromTime
+			part.ToTime = old.ToTime
 			in = append(in, part)
 		}
 	}
-	in[0] = row.Keeping(stack[from:to]...)
 	slices.SortFunc(in, func(a, b Summary) int { return cmp.Compare(a.From, b.From) })
 	return slices.Replace(stack, from, to, in...)
 }

@@ -190,10 +190,10 @@ func TestShrunkArgumentsAreValid(t *testing.T) {
 
 // rendered returns the messages of renderMessages, with a context after the last user message, and
 // adjacent user messages joined as a protocol joins them.
-func rendered(system, head string, lines []Shown, now string) []llm.Message {
-	v := View{HeadText: head, Messages: lines}
-	if i := lastOfUser(lines); now != "" && i >= 0 {
-		v.contexts = []shownContext{showContext(Context{Seq: lines[i].Seq, Text: now})}
+func rendered(system, head string, messages []Shown, now string) []llm.Message {
+	v := View{HeadText: head, Messages: messages}
+	if i := lastOfUser(messages); now != "" && i >= 0 {
+		v.contexts = []shownContext{showContext(Context{Seq: messages[i].Seq, Text: now})}
 	}
-	return llmtest.Joined(v.Render(system))
+	return llmtest.Joined(new(Rendering).Next(system, v))
 }

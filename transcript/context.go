@@ -3,6 +3,7 @@ package transcript
 import (
 	"math"
 	"slices"
+	"sort"
 
 	"cairn/chat"
 	"cairn/internal/tokens"
@@ -96,20 +97,22 @@ func (v View) keepContext(c shownContext, changed []int64) View {
 	_, shown := v.At(c.Seq)
 	n := len(v.contexts)
 	stored := n > 0 && v.contexts[n-1].Seq == c.Seq
-	v.contextRuns = stored || shown && len(c.Memories) == 0 && !slices.ContainsFunc(changed, c.Quotes)
+	quoted := func(seq int64) bool { return slices.Contains(c.Messages, seq) }
+	v.contextRuns = stored || shown && len(c.Memories) == 0 && !slices.ContainsFunc(changed, quoted)
 	if v.contextRuns && !stored {
 		v.contexts = append(slices.Clip(v.contexts), c)
 	}
 	return v
 }
 
-func (v View) dropContexts(drop func(Context) bool) View {
-	kept := slices.DeleteFunc(slices.Clone(v.contexts), func(c shownContext) bool { return drop(c.Context) })
-	if len(kept) == len(v.contexts) {
+// dropContexts drops the contexts of messages from seq on.
+func (v View) dropContexts(seq int64) View {
+	n := sort.Search(len(v.contexts), func(i int) bool { return v.contexts[i].Seq >= seq })
+	if n == len(v.contexts) {
 		return v
 	}
-	v.contextRuns = v.contextRuns && !drop(v.contexts[len(v.contexts)-1].Context)
-	v.contexts = kept
+	v.contextRuns = false
+	v.contexts = slices.Clip(v.contexts[:n])
 	return v.changed()
 }
 

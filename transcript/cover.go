@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -104,8 +105,7 @@ func (d *cover) apply(row Summary) (ok bool) {
 	for _, part := range parts {
 		d.add(part)
 	}
-	row = row.Keeping(below...)
-	row = row.Dropping(Removed(below...)...)
+	row = row.inPlaceOf(below...)
 	row.State = Applied
 	d.put(row)
 	d.applied = true
@@ -146,17 +146,47 @@ func (sum Summary) replaces(below []Summary, verbatim int, count func(Span) Stre
 	sum.Messages = verbatim
 	for _, old := range below {
 		sum.Messages += old.Messages
-		for _, gap := range old.Gaps([]Summary{sum}) {
-			in := count(gap)
+		for _, part := range old.beyond(sum) {
+			in := count(part.Span)
 			if in.Messages == 0 { // all of them were deleted
 				continue
 			}
 			sum.Messages -= in.Messages
-			parts = append(parts, Summary{
-				Kind: Placeholder, By: Nobody, State: Applied, Trigger: OnRepair, Span: gap, FromTime: in.First, ToTime: in.Last,
-				Messages: in.Messages, AwaitsModel: old.AwaitsModel, Declined: old.Declined, DroppedLines: Removed(old),
-			})
+			part.Messages = in.Messages
+			part.FromTime = in.First
+			part.ToTime = in.Last
+			parts = append(parts, part)
 		}
 	}
 	return sum, parts, true
+}
+
+// What follows is the same for State.Cover and View.Ahead, which knows no count.
+
+// overlapping returns the range of the rows, which are in order, that overlap a span.
+func overlapping(rows []Summary, sp Span) (from, to int) {
+	from = sort.Search(len(rows), func(i int) bool { return rows[i].To >= sp.From })
+	to = from
+	for to < len(rows) && rows[to].From <= sp.To {
+		to++
+	}
+	return from, to
+}
+
+// beyond returns placeholders over the parts of a summary that stay hidden when another one takes its place.
+func (sum Summary) beyond(other Summary) (parts []Summary) {
+	for _, gap := range sum.Gaps([]Summary{other}) {
+		parts = append(parts, Summary{
+			Kind: Placeholder, By: Nobody, State: Applied, Trigger: OnRepair, Span: gap,
+			AwaitsModel: sum.AwaitsModel, Declined: sum.Declined, DroppedLines: Removed(sum),
+		})
+	}
+	return parts
+}
+
+// inPlaceOf returns the summary with what people did in those that it takes the place of: lines that they wrote, and which
+// they removed.
+func (sum Summary) inPlaceOf(below ...Summary) Summary {
+	sum = sum.Keeping(below...)
+	return sum.Dropping(Removed(below...)...)
 }

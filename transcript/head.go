@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/llm"
 )
 
 // Head is everything above the verbatim messages, as last committed.
@@ -57,14 +58,10 @@ type Inheritance struct {
 // help with this turn. It is stored with the answer and shown again until the head changes, so that
 // each request extends the previous one.
 type Context struct {
-	Seq      int64   // the message it follows
-	Text     string  // without the lines around it
-	Messages []int64 // what it quotes: messages of this conversation, by seq
-	Memories []int64 // ids of quoted memories
+	Seq  int64  // the message it follows
+	Text string // without the lines around it
+	llm.Quotes
 }
-
-// Quotes reports whether the context quotes a message.
-func (c Context) Quotes(seq int64) bool { return slices.Contains(c.Messages, seq) }
 
 // MaxFirst is the most first messages of a session that a Snapshot has.
 const MaxFirst = 20

@@ -25,9 +25,6 @@ type Rendering struct {
 	pictures map[int64][]llm.Image
 }
 
-// Render returns the request for the view.
-func (v View) Render(system string) []llm.Message { return new(Rendering).Next(system, v) }
-
 // HeadLen returns how many messages of the last request are the system prompt and the head.
 func (r *Rendering) HeadLen() int { return r.headLen }
 

@@ -91,18 +91,15 @@ func firstAndLastLines(text string, limit int) string {
 	return strings.Join(short, "\n")
 }
 
-// lastResult returns the seq of the newest tool result of messages, at most upTo; 0 if there is none.
-func lastResult(messages []Shown, upTo int64) int64 {
-	for i := len(messages) - 1; i >= 0; i-- {
-		if messages[i].Role == llm.RoleTool && messages[i].Seq <= upTo {
-			return messages[i].Seq
+// LastResult returns the seq of the newest verbatim tool result that is at most upTo; 0 if there is none.
+func (v View) LastResult(upTo int64) int64 {
+	for i := len(v.Messages) - 1; i >= 0; i-- {
+		if v.Messages[i].Role == llm.RoleTool && v.Messages[i].Seq <= upTo {
+			return v.Messages[i].Seq
 		}
 	}
 	return 0
 }
-
-// LastResult returns the seq of the newest verbatim tool result that is at most upTo; 0 if there is none.
-func (v View) LastResult(upTo int64) int64 { return lastResult(v.Messages, upTo) }
 
 // ClearsTo returns the seq up to which to clear results, of those up to stored, if that frees at least want tokens;
 // else 0. What the running turn had to clear is cleared in any case.

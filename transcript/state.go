@@ -54,11 +54,7 @@ func (s *State) Covered(seq int64) bool { return len(s.covering(Span{seq, seq}))
 
 // covering returns the applied summaries that overlap a span.
 func (s *State) covering(sp Span) []Summary {
-	from, _ := slices.BinarySearchFunc(s.Summaries, sp.From, func(row Summary, seq int64) int { return cmp.Compare(row.To, seq) })
-	to := from
-	for to < len(s.Summaries) && s.Summaries[to].From <= sp.To {
-		to++
-	}
+	from, to := overlapping(s.Summaries, sp)
 	return s.Summaries[from:to]
 }
 

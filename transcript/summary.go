@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"fmt"
+	"log/slog"
 	"regexp"
 	"time"
 
@@ -105,6 +106,22 @@ type Summary struct {
 type Declined struct {
 	Times int
 	By    string
+}
+
+// Count returns how often a model declined the span.
+func (d Declined) Count(model string) int {
+	if d.By != model {
+		return 0
+	}
+	return d.Times
+}
+
+// LogAttrs identifies the summary in the log, without its text.
+func (sum Summary) LogAttrs() []slog.Attr {
+	return []slog.Attr{
+		slog.Int64("id", sum.ID), slog.String("trigger", string(sum.Trigger)), slog.String("kind", string(sum.Kind)),
+		slog.String("by", string(sum.By)), slog.Int64("from_seq", sum.From), slog.Int64("to_seq", sum.To),
+	}
 }
 
 // NeedsRepair reports whether a model may still replace the summary with a better one.

@@ -54,8 +54,8 @@ func NewView(s Snapshot, sh Shape, shorten Shorten) View {
 	for _, c := range s.Contexts {
 		v.contexts = append(v.contexts, showContext(c))
 	}
-	v.newestResult = lastResult(messages, v.Next)
 	v = v.showing(messages)
+	v.newestResult = v.LastResult(v.Next)
 	return v.withHeadText()
 }
 
@@ -159,7 +159,7 @@ func (v View) Truncate(seq int64) View {
 	v.MessageCost -= CostOf(v.Messages[n:])
 	v.Messages = slices.Clip(v.Messages[:n])
 	v.Next = min(v.Next, seq)
-	v = v.dropContexts(func(c Context) bool { return c.Seq >= seq }) // their messages are dropped
+	v = v.dropContexts(seq)
 	cleared := v.clearedTo > v.Head.ClearedTo
 	v.clearedTo = v.Head.ClearedTo
 	if cleared {
@@ -256,8 +256,9 @@ func (v View) Restore(messages []chat.Message) View {
 		all = append(all, Show(v.Shape.stored(m), v.Shape))
 	}
 	slices.SortFunc(all, func(a, b Shown) int { return cmp.Compare(a.Seq, b.Seq) })
-	v.newestResult = max(v.newestResult, lastResult(all, v.Next))
-	return v.showing(all)
+	v = v.showing(all)
+	v.newestResult = max(v.newestResult, v.LastResult(v.Next))
+	return v
 }
 
 // showing returns the view with other messages, of which it shows tool results as they have to be.

@@ -35,8 +35,8 @@ type param struct {
 	name, text string
 	in         string   // path or header; "": the query
 	words      []string // one of these; nil: any text
-	least      int
-	most       int // it is a whole number from least to most; 0: a text
+	min        int
+	max        int // it is an integer from min to max; 0: a text
 }
 
 // maxNumber is the highest seq and offset.
@@ -47,8 +47,8 @@ func (p param) check(value string) error {
 	case value == "":
 	case p.words != nil && !slices.Contains(p.words, value):
 		return bad("%s = %q: must be one of %s.", p.name, value, strings.Join(p.words, ", "))
-	case p.most > 0 && (err != nil || n < p.least || n > p.most):
-		return bad("%s = %q: must be a whole number from %d to %d.", p.name, value, p.least, p.most)
+	case p.max > 0 && (err != nil || n < p.min || n > p.max):
+		return bad("%s = %q: must be a whole number from %d to %d.", p.name, value, p.min, p.max)
 	case p.name == sinceParam.name:
 		if _, err := memory.Ago(value, time.Now()); err != nil {
 			return bad("since: %v.", err)
@@ -59,7 +59,7 @@ func (p param) check(value string) error {
 
 func (p param) schema() *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "string", Description: p.text}
-	if p.most > 0 {
+	if p.max > 0 {
 		s.Type = "integer"
 	}
 	for _, word := range p.words {
@@ -71,9 +71,9 @@ func (p param) schema() *jsonschema.Schema {
 // inPath are the parameters in the paths of routes.
 var inPath = map[string]param{
 	"conversation": {text: "its full name, as terminal:garden; percent-encoded in a path"},
-	"summary":      {text: "its number, as the lists show it", most: maxNumber},
-	"id":           {text: "its number, as the lists show it", most: maxNumber},
-	"line":         {text: "its number, as the summary lists it", least: 1, most: maxNumber},
+	"summary":      {text: "its number, as the lists show it", max: maxNumber},
+	"id":           {text: "its number, as the lists show it", max: maxNumber},
+	"line":         {text: "its number, as the summary lists it", min: 1, max: maxNumber},
 	"code":         {text: "number of the call, as the conversation lists it"},
 }
 
@@ -119,11 +119,11 @@ func send[B, T any](pattern, summary string, handle func(*request, B) (T, error)
 }
 
 var (
-	limitParam  = param{name: "limit", text: "at most this many, 1 to 200 (default: 50)", least: 1, most: 200}
-	offsetParam = param{name: "offset", text: "skip this many", most: maxNumber}
+	limitParam  = param{name: "limit", text: "at most this many, 1 to 200 (default: 50)", min: 1, max: 200}
+	offsetParam = param{name: "offset", text: "skip this many", max: maxNumber}
 	sinceParam  = param{name: "since", text: "2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)"}
-	beforeParam = param{name: "before", text: "only messages with a smaller seq", least: 1, most: maxNumber}
-	allParam    = param{name: "limit", text: "at most this many (default: all; as a tool 50)", least: 1, most: maxNumber} // of lists that are usually short
+	beforeParam = param{name: "before", text: "only messages with a smaller seq", min: 1, max: maxNumber}
+	allParam    = param{name: "limit", text: "at most this many (default: all; as a tool 50)", min: 1, max: maxNumber} // of lists that are usually short
 	searchParam = param{name: "q", text: "search for these words"}
 )
 

@@ -71,11 +71,11 @@ func (t *actions) compact(r *request, b compactBody) (job jobAnswer, err error) 
 	if err != nil {
 		return job, invalid("%s", err)
 	}
-	began, err := t.operator.Compact(r.Context(), name, b.Focus, with)
-	if began.State == compactor.EventStarted || began.State == compactor.EventScheduled {
+	started, err := t.operator.Compact(r.Context(), name, b.Focus, with)
+	if started.State == compactor.EventStarted || started.State == compactor.EventScheduled {
 		r.status = http.StatusAccepted
 	}
-	return jobOf(began), err
+	return jobOf(started), err
 }
 
 type approveBody struct {

@@ -54,13 +54,13 @@ func (c *conversations) routes() []route {
 		read(one, "One conversation: how full its window is and of what, its agent and its policy with origins", c.show),
 		read(one+"/usage", "What its models were used for, what that cost, and what summaries saved", c.spending),
 		read(one+"/history", "Tokens used over its messages, and its compactions", c.history, sinceParam, beforeParam,
-			param{name: "from", text: "only from this seq on, with the last usage before it", least: 1, most: maxNumber},
-			param{name: "to", text: "only up to this seq", least: 1, most: maxNumber}),
+			param{name: "from", text: "only from this seq on, with the last usage before it", min: 1, max: maxNumber},
+			param{name: "to", text: "only up to this seq", min: 1, max: maxNumber}),
 		read(one+"/messages", "Messages: the newest page, oldest first; with q the best first", listMessages,
 			beforeParam, searchParam, limitParam),
 		read(one+"/summaries", "The summaries in the prompt, oldest first", c.summaries, allParam, offsetParam),
 		read(one+"/summaries/{summary}", "A summary, and the summaries or messages behind it", showSummary,
-			param{name: "from", text: "seq of the first message to show", least: 1, most: maxNumber}, limitParam),
+			param{name: "from", text: "seq of the first message to show", min: 1, max: maxNumber}, limitParam),
 		read(one+"/summaries/{summary}/lines/{line}", "A line of a summary, and the messages it rests on", showLine),
 		read(one+"/tasks", "The newest tasks that it gave to other agents, oldest first", listTasks),
 	}
@@ -127,9 +127,9 @@ func (c *conversations) show(r *request) (a conversationAnswer, _ error) {
 	var e1, e2 error
 	a.Context, e1 = c.operator.Context(r.Context(), name)
 	a.Settings, _, e2 = c.operator.Settings(r.Context(), name)
-	here, all, e3 := c.operator.Paused(r.Context(), name)
+	pausedAlone, all, e3 := c.operator.Paused(r.Context(), name)
 	now, _ := c.operator.Activity(name)
-	a.Silent = here || all
+	a.Silent = pausedAlone || all
 	a.Answering = now.Answering
 	a.Approvals = c.operator.Approvals(name)
 	a.CannotWrite = channel.CannotWrite(c.hub, name)
@@ -157,12 +157,12 @@ type messageAnswer struct {
 
 func foundMessages(found []memory.Found) []messageAnswer {
 	return each(found, func(m memory.Found) messageAnswer {
-		return messageAnswer{chat.RecordOf(m.Message), m.Score, m.Passage(matchShown)}
+		return messageAnswer{chat.RecordOf(m.Message), m.Score, m.Passage(maxMatch)}
 	})
 }
 
-// matchShown is how many characters of a message or a file a search result contains.
-const matchShown = 600
+// maxMatch is how many characters of a message or a file a search result contains.
+const maxMatch = 600
 
 func listMessages(r *request) (messageList, error) {
 	limit, _ := r.page()

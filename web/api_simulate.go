@@ -47,7 +47,7 @@ func (s *simulator) routes() []route {
 
 func (s *simulator) simulate(r *request, b simulateBody) (report simulate.Report, err error) {
 	if len(b.Variants) > maxVariants {
-		return report, invalid("variants: at most %d are compared at once.", maxVariants)
+		return report, invalid("variants: at most %d can be compared.", maxVariants)
 	}
 	c, err := findConversation(r.Context(), s.store, b.Conversation)
 	if err != nil {
@@ -55,15 +55,15 @@ func (s *simulator) simulate(r *request, b simulateBody) (report simulate.Report
 	}
 	var variants []simulate.Variant
 	for _, v := range b.Variants {
-		made := simulate.Variant{Name: v.Name, Set: compactor.Patch{}}
+		variant := simulate.Variant{Name: v.Name, Set: compactor.Patch{}}
 		for key, raw := range v.Settings {
 			text, err := settingText(raw)
 			if err != nil || text == nil {
 				return report, invalid("%s: must be a number, a text, true or false.", key)
 			}
-			made.Set[key] = *text
+			variant.Set[key] = *text
 		}
-		variants = append(variants, made)
+		variants = append(variants, variant)
 	}
 	return s.simulation(r.Context(), c, variants, b.messageRange)
 }

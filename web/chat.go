@@ -34,7 +34,7 @@ func NewChat(events *Events) *Chat { return &Chat{events} }
 
 func (c *Chat) Name() string { return config.WebName }
 
-// Split returns the whole reply: a page has no length limit.
+// Split returns the reply in one piece: a page has no length limit.
 func (c *Chat) Split(text string) []string { return []string{text} }
 
 func (c *Chat) Reply(conversation string, _ []string) channel.Writer {
@@ -145,10 +145,10 @@ func (c *chats) post(r *request, b messageNew) (taken messageTaken, err error) {
 	}
 	taken.ID = b.ID
 	if command.Is(b.Text) {
-		said, _, err := c.hub.Run(r.Context(), name, owner, b.Text)
-		taken.Answer = said.String()
-		if said.Awaited && said.Then != nil {
-			taken.Answer = said.Then(r.Context())
+		answer, _, err := c.hub.Run(r.Context(), name, owner, b.Text)
+		taken.Answer = answer.String()
+		if answer.Awaited && answer.Then != nil {
+			taken.Answer = answer.Then(r.Context())
 		}
 		return taken, err
 	}
@@ -199,27 +199,27 @@ func chatPage(v *visit) page {
 		v.fail(err)
 	}
 	now, _ := v.endpoints.operator.Activity(conversation)
-	said := g.Group{
-		saidView(conversation, list, v.endpoints.events.notices(conversation)),
+	content := g.Group{
+		chatMessages(conversation, list, v.endpoints.events.notices(conversation)),
 		waitingView(waiting),
 		v.pausedView(conversation),
 		approvalsView(conversation, v.endpoints.operator.Approvals(conversation)),
 		g.If(now.Answering, h.Span(h.ID("answering"), g.Attr("hidden"))),
 	}
-	return page{name, chatView(name, conversation, said), said}
+	return page{name, chatView(name, conversation, content), content}
 }
 
-// saidView shows the newest messages, and the bot's notices between them.
-func saidView(conversation string, said messageList, notices []replyEvent) g.Node {
-	if len(said.Messages) == 0 {
+// chatMessages shows the newest messages, and the bot's notices between them.
+func chatMessages(conversation string, newest messageList, notices []replyEvent) g.Node {
+	if len(newest.Messages) == 0 {
 		return faint(g.Text("There are no messages here yet."))
 	}
-	view := g.Group{earlierLink(conversation, said)}
-	for i, m := range said.Messages {
+	view := g.Group{earlierLink(conversation, newest)}
+	for i, m := range newest.Messages {
 		m.Calls = nil // they are on the page of the messages
 		view = append(view, g.If(m.Role != "tool" && m.Text != "", messageView(conversation, m.Record, "")))
 		for _, n := range notices {
-			if !n.Time.Before(m.Time) && (i == len(said.Messages)-1 || n.Time.Before(said.Messages[i+1].Time)) {
+			if !n.Time.Before(m.Time) && (i == len(newest.Messages)-1 || n.Time.Before(newest.Messages[i+1].Time)) {
 				view = append(view, h.P(h.Class("note warn"), h.Dir("auto"), g.Text(n.Text)))
 			}
 		}

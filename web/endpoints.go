@@ -26,10 +26,10 @@ type endpoints struct {
 	operator channel.Operator
 	events   *Events
 	version  string
-	secured  bool // a token is needed
+	gate     *gate
 }
 
-func newEndpoints(o Options) *endpoints {
+func newEndpoints(o Options, gate *gate) *endpoints {
 	operator := o.Hub.Operator()
 	return &endpoints{
 		conversations: &conversations{hub: o.Hub, operator: operator, store: o.Store, settings: o.Settings},
@@ -43,7 +43,7 @@ func newEndpoints(o Options) *endpoints {
 		operator:      operator,
 		events:        o.Events,
 		version:       o.Version,
-		secured:       o.Token != "",
+		gate:          gate,
 	}
 }
 

@@ -3,7 +3,6 @@
 package web
 
 import (
-	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -12,18 +11,12 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// login is the page that asks for the token.
-type login struct {
-	gate   *gate
-	layout layout
-	log    *slog.Logger
-}
-
-func (l *login) register(t *router) {
+// registerLogin registers the page that asks for the token.
+func (t *router) registerLogin() {
 	t.serve("GET /login", func(w http.ResponseWriter, r *http.Request) error {
-		return l.page(w, http.StatusOK, localPath(r.FormValue("next")), "")
+		return t.loginPage(w, http.StatusOK, localPath(r.FormValue("next")), "")
 	})
-	t.serve("POST /login", l.submit)
+	t.serve("POST /login", t.logIn)
 	t.serve("POST /logout", func(w http.ResponseWriter, r *http.Request) error {
 		http.SetCookie(w, cookie(r, "", -1))
 		http.Redirect(w, r, "/login", http.StatusSeeOther)
@@ -31,14 +24,14 @@ func (l *login) register(t *router) {
 	})
 }
 
-func (l *login) submit(w http.ResponseWriter, r *http.Request) error {
+func (t *router) logIn(w http.ResponseWriter, r *http.Request) error {
 	next := localPath(r.PostFormValue("next"))
-	if l.gate.auth.needed {
-		if err := l.gate.guess(r, strings.TrimSpace(r.PostFormValue("token"))); err != nil {
-			p := problemOf(l.log, r, err)
-			return l.page(w, p.Status, next, p.Detail)
+	if t.gate.auth.needed {
+		if err := t.gate.guess(r, strings.TrimSpace(r.PostFormValue("token"))); err != nil {
+			p := problemOf(t.log, r, err)
+			return t.loginPage(w, p.Status, next, p.Detail)
 		}
-		http.SetCookie(w, cookie(r, l.gate.auth.session(time.Now().Add(sessionTime)), int(sessionTime.Seconds())))
+		http.SetCookie(w, cookie(r, t.gate.auth.session(time.Now().Add(sessionTime)), int(sessionTime.Seconds())))
 	}
 	http.Redirect(w, r, next, http.StatusSeeOther)
 	return nil
@@ -51,9 +44,9 @@ func cookie(r *http.Request, value string, maxAge int) *http.Cookie {
 	}
 }
 
-// page asks for the token; why tells what was wrong with the last one.
-func (l *login) page(w http.ResponseWriter, status int, next, why string) error {
-	return writePage(w, status, l.layout.frame("Log in", "", h.Form(
+// loginPage asks for the token; why is what was wrong with the last one.
+func (t *router) loginPage(w http.ResponseWriter, status int, next, why string) error {
+	return writePage(w, status, t.frame("Log in", "", h.Form(
 		h.Method("post"), h.Action("/login"), h.Class("login"),
 		h.H1(g.Text("Log in")),
 		faint(

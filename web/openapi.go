@@ -36,7 +36,7 @@ func (e *endpoints) openAPI(*request) (object, error) {
 			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer"}, "session": object{"type": "apiKey", "in": "cookie", "name": sessionCookie}},
 		},
 	}
-	if e.secured {
+	if e.gate.auth.needed {
 		doc["security"] = []object{{"token": []string{}}, {"session": []string{}}}
 	}
 	return doc, nil

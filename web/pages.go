@@ -50,16 +50,14 @@ type page struct {
 // visit is a request for a page.
 type visit struct {
 	*request
-	endpoints *endpoints
-	ready     func(ctx context.Context) (ok bool, parts []Part) // see Options
-	err       error                                             // the first one; the page is not shown
+	*dashboard
+	err error // the first one; it replaces the page
 }
 
 // dashboard shows the pages.
 type dashboard struct {
 	endpoints *endpoints
 	ready     func(ctx context.Context) (ok bool, parts []Part) // see Options
-	layout    layout
 }
 
 func (d *dashboard) register(t *router) {
@@ -79,16 +77,16 @@ func (d *dashboard) register(t *router) {
 			}
 		}
 		t.handle("GET "+one.path, func(w http.ResponseWriter, r *http.Request) error {
-			asked, err := requestOf(r, params)
+			request, err := requestOf(r, params)
 			if err != nil {
 				return err
 			}
-			v := &visit{request: asked, endpoints: d.endpoints, ready: d.ready}
+			v := &visit{request: request, dashboard: d}
 			switch p := one.show(v); {
 			case v.err != nil:
 				return v.err
 			case !v.Has("fragment"):
-				return writePage(w, http.StatusOK, d.layout.frame(p.title, section(r), p.content))
+				return writePage(w, http.StatusOK, t.frame(p.title, section(r), p.content))
 			case p.part == nil:
 				return bad("This page has no such part.")
 			default:
@@ -132,11 +130,11 @@ func unspoken(name string, err error) bool {
 
 // section returns the path of the section that a page belongs to.
 func section(r *http.Request) string {
-	here, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	if here == "c" { // the pages of a conversation
-		here = ""
+	first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if first == "c" { // the pages of a conversation
+		first = ""
 	}
-	return "/" + here
+	return "/" + first
 }
 
 func (v *visit) pager(total int) g.Node {

@@ -68,27 +68,27 @@ func conversationsPage(v *visit) page {
 // tab returns a page of a conversation; a chat in which nobody has written yet has an empty one.
 func tab(name string, show func(*visit) page) func(*visit) page {
 	return func(v *visit) page {
-		here := v.name()
+		conversation := v.name()
 		p := page{content: h.P(g.Text("There are no messages here yet."))}
-		called := here
-		err := v.enter(here)
+		called := conversation
+		err := v.enter(conversation)
 		if err == nil {
 			p = show(v)
 			called, err = v.conversation.Transcript().Called(v.Context())
 		}
-		if !unspoken(here, err) {
+		if !unspoken(conversation, err) {
 			v.fail(err)
 		}
-		head := heading(called, g.If(called != here, h.Span(h.Class("faint"), g.Text(here))), conversationTabs(here, name))
+		head := heading(called, g.If(called != conversation, h.Span(h.Class("faint"), g.Text(conversation))), conversationTabs(conversation, name))
 		return page{name + " · " + called, g.Group{head, p.content}, p.part}
 	}
 }
 
-// conversationTabs link the pages of a conversation; here is the name of the current one.
-func conversationTabs(name, here string) g.Node {
+// conversationTabs link the pages of a conversation; selected is the name of the current one.
+func conversationTabs(name, selected string) g.Node {
 	chat, isChat := strings.CutPrefix(name, config.WebName+":")
 	link := func(name, href string) g.Node {
-		return g.Group{h.A(h.Href(href), current(name == here), g.Text(name)), g.Text(" ")}
+		return g.Group{h.A(h.Href(href), current(name == selected), g.Text(name)), g.Text(" ")}
 	}
 	return h.Nav(
 		h.Class("tabs"), h.Aria("label", "This conversation"),
@@ -101,7 +101,7 @@ func conversationTabs(name, here string) g.Node {
 }
 
 func overview(v *visit) page {
-	shown := rangeOf(v.Values)
+	within := rangeOf(v.Values)
 	name := v.name()
 	d := ask(v, v.endpoints.conversations.show)
 	past := ask(v, v.endpoints.conversations.history)
@@ -125,13 +125,13 @@ func overview(v *visit) page {
 		g.If(d.Ready != "", note(g.Text("Ready: "+d.Ready))),
 		figure(chart.Sawtooth{
 			Title:  "Tokens of the next request, over the messages",
-			First:  shown.From,
-			Last:   shown.To,
+			First:  within.From,
+			Last:   within.To,
 			Panels: []chart.Panel{panelOf(d, past, simulate.LevelsOf(policy, d.Max))},
-			Desc:   fmt.Sprintf("%d of %d tokens are used now; summaries were applied %s", d.Used, d.Max, stepsIn(past.Compactions, shown)),
+			Desc:   fmt.Sprintf("%d of %d tokens are used now; summaries were applied %s", d.Used, d.Max, stepsIn(past.Compactions, within)),
 		}),
-		g.If(len(past.Compactions) > 0, faint(g.Text("Summaries were applied "+stepsIn(past.Compactions, shown)+"."))),
-		searchForm(rangeFields(shown), button("", "Show in the chart")),
+		g.If(len(past.Compactions) > 0, faint(g.Text("Summaries were applied "+stepsIn(past.Compactions, within)+"."))),
+		searchForm(rangeFields(within), button("", "Show in the chart")),
 		composition(d),
 		tasksView(tasks.Tasks),
 		h.H2(g.Text("Summaries at the top of the prompt")),
@@ -141,11 +141,11 @@ func overview(v *visit) page {
 }
 
 // stepsIn says how often summaries were applied in a range, by what caused it: the parts add up.
-func stepsIn(all []store.AppliedStep, shown messageRange) string {
+func stepsIn(all []store.AppliedStep, within messageRange) string {
 	total := 0
 	by := map[string]int{}
 	for _, step := range all {
-		if !shown.has(step.Next - 1) {
+		if !within.has(step.Next - 1) {
 			continue
 		}
 		total++

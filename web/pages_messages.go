@@ -12,7 +12,7 @@ import (
 )
 
 func messages(v *visit) page {
-	here := pageOf(v.name()) + "/messages"
+	path := pageOf(v.name()) + "/messages"
 	q := v.Get("q")
 	before := v.Get("before")
 	list := ask(v, listMessages)
@@ -31,10 +31,10 @@ func messages(v *visit) page {
 	}
 	return page{content: g.Group{
 		searchForm(searchBox(q, "Search messages"), button("", "Search")),
-		g.If(q != "", faint(g.Text("The best first. "), h.A(h.Href(here), g.Text("All messages")))),
+		g.If(q != "", faint(g.Text("The best first. "), h.A(h.Href(path), g.Text("All messages")))),
 		earlierLink(v.name(), list),
 		view,
-		g.If(before != "", h.P(h.Class("pager"), later, h.A(h.Href(here), g.Text("The newest messages")))),
+		g.If(before != "", h.P(h.Class("pager"), later, h.A(h.Href(path), g.Text("The newest messages")))),
 	}}
 }
 
@@ -66,7 +66,7 @@ func summaryPageOf(name string, id int64) string {
 	return fmt.Sprintf("%s/summaries/%d", pageOf(name), id)
 }
 
-// summariesView shows summaries. Opening one reads what it stands for.
+// summariesView shows summaries. Opening one reads what it replaced.
 func summariesView(name string, all []report.StackEntry) g.Node {
 	return h.Ol(h.Class("stack"), g.Map(all, func(s report.StackEntry) g.Node {
 		kind := string(s.Kind)

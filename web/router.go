@@ -19,22 +19,22 @@ import (
 
 const (
 	answerTimeout = 30 * time.Second // for handlers that are not streams
-	writeTimeout  = time.Minute      // of a whole answer, and of each write of a stream
+	writeTimeout  = time.Minute      // of a full answer, and of each write of a stream
 )
 
 // router passes requests on to handlers, which it registers by the access that they require.
 type router struct {
-	mux    *http.ServeMux
-	gate   *gate
-	layout layout
-	log    *slog.Logger
+	mux     *http.ServeMux
+	gate    *gate
+	version string // see Options
+	log     *slog.Logger
 
 	streams context.Context // canceled when streams must end
 	running sync.WaitGroup  // streams, and what else Run waits for
 }
 
-func newRouter(gate *gate, look layout, log *slog.Logger) *router {
-	return &router{mux: http.NewServeMux(), gate: gate, layout: look, log: log, streams: context.Background()}
+func newRouter(gate *gate, version string, log *slog.Logger) *router {
+	return &router{mux: http.NewServeMux(), gate: gate, version: version, log: log, streams: context.Background()}
 }
 
 // guarded passes requests on to their handlers after all checks that do not depend on the route.
@@ -90,7 +90,7 @@ func (t *router) stream(pattern string, h handler) {
 	})
 }
 
-// streamWriter limits the time of each write, so that a client that stops reading holds nothing.
+// streamWriter limits the time of each write, so that a client that stops reading blocks nothing.
 type streamWriter struct{ http.ResponseWriter }
 
 func (w streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -145,7 +145,7 @@ func (t *router) fail(w http.ResponseWriter, r *http.Request, err error) {
 		writeJSON(w, p.Status, "application/problem+json", p)
 		return
 	}
-	_ = writePage(w, p.Status, t.layout.frame("This did not work", section(r), // only rendering can fail
+	_ = writePage(w, p.Status, t.frame("This did not work", section(r), // only rendering can fail
 		heading("This did not work"), h.P(g.Text(p.Detail)), h.P(h.A(h.Href("/"), g.Text("Conversations"))),
 	))
 }

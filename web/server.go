@@ -51,17 +51,12 @@ type Server struct {
 
 // New returns a server; Run starts it.
 func New(o Options) *Server {
-	auth := newAuth(o.Token)
-	look := layout{version: o.Version, logout: auth.needed}
-	s := &Server{
-		o:         o,
-		router:    newRouter(&gate{auth: auth, hosts: o.Hosts, proxies: o.Proxies}, look, o.Log),
-		endpoints: newEndpoints(o),
-	}
+	gate := &gate{auth: newAuth(o.Token), hosts: o.Hosts, proxies: o.Proxies}
+	s := &Server{o: o, router: newRouter(gate, o.Version, o.Log), endpoints: newEndpoints(o, gate)}
 	s.healthRoutes()
-	(&login{gate: s.router.gate, layout: look, log: o.Log}).register(s.router)
+	s.router.registerLogin()
 	s.endpoints.register(s.router)
-	(&dashboard{endpoints: s.endpoints, ready: o.Ready, layout: look}).register(s.router)
+	(&dashboard{endpoints: s.endpoints, ready: o.Ready}).register(s.router)
 	s.mcpRoutes()
 	return s
 }
@@ -85,7 +80,7 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 	})
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(s.o.Listener) }()
-	s.o.Log.Info("web_listening", "address", s.o.Listener.Addr().String(), "token", s.o.Token != "")
+	s.o.Log.Info("web_listening", "address", s.o.Listener.Addr().String(), "token", s.router.gate.auth.needed)
 	select {
 	case err := <-ended:
 		return fmt.Errorf("web: %w", err)

@@ -81,7 +81,7 @@ func settingText(raw json.RawMessage) (text *string, err error) {
 
 // settings is a form of all settings. A script shows the effect of what is typed, and applies it.
 func settings(v *visit) page {
-	here := pageOf(v.name()) + "/settings"
+	path := pageOf(v.name()) + "/settings"
 	api := apiOf(v.name()) + "/settings"
 	a := ask(v, v.endpoints.policies.show)
 	return page{content: g.Group{
@@ -90,13 +90,13 @@ func settings(v *visit) page {
 		}),
 		faint(g.Text("How this conversation is compacted. Change values to see what they would have done with it; nothing changes until you apply them, and then only for this conversation.")),
 		h.Form(
-			h.ID("settings"), h.AutoComplete("off"), h.Data("api", api), h.Data("preview", here+"/preview"),
+			h.ID("settings"), h.AutoComplete("off"), h.Data("api", api), h.Data("preview", path+"/preview"),
 			h.Div(h.ID("preview"), h.Class("preview"), h.Role("region"), h.Aria("live", "polite"), h.Aria("label", "Preview")),
 			h.P(
 				h.Class("apply"),
 				h.Button(h.Class("main"), h.ID("try"), g.Text("Preview")),
 				h.Button(g.Text("Apply to this conversation")),
-				h.A(h.Href(here), g.Text("Start over")),
+				h.A(h.Href(path), g.Text("Start over")),
 			),
 			h.P(rangeFields(messageRange{}), g.Text(" are compared.")),
 			table("list settings", []string{"Setting", "Value", "From"}, a.Settings, settingCells),
@@ -153,8 +153,8 @@ func settingControl(s report.Setting) g.Node {
 // previewSettings shows the effect that the settings in the query would have had on the conversation.
 func (d *dashboard) previewSettings(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
-	shown := rangeOf(query)
-	v := &visit{request: &request{Request: r, Values: shown.query()}, endpoints: d.endpoints, ready: d.ready}
+	within := rangeOf(query)
+	v := &visit{request: &request{Request: r, Values: within.query()}, dashboard: d}
 	tried := simulate.Variant{Set: compactor.Patch{}}
 	query.Del("from")
 	query.Del("to")
@@ -169,7 +169,7 @@ func (d *dashboard) previewSettings(w http.ResponseWriter, r *http.Request) erro
 	}
 	now := ask(v, v.endpoints.conversations.show)
 	past := ask(v, v.endpoints.conversations.history)
-	report, err := v.endpoints.simulator.simulation(v.Context(), v.conversation, []simulate.Variant{tried}, shown)
+	report, err := v.endpoints.simulator.simulation(v.Context(), v.conversation, []simulate.Variant{tried}, within)
 	err = cmp.Or(v.err, err)
 	if err != nil {
 		return err

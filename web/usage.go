@@ -44,12 +44,12 @@ const (
 func (c *conversations) history(r *request) (h historyAnswer, err error) {
 	since := r.since()
 	before := int64(r.number("before", 0))
-	shown := rangeOf(r.Values)
-	if err := shown.check(); err != nil {
+	within := rangeOf(r.Values)
+	if err := within.check(); err != nil {
 		return h, err
 	}
-	afterAnswer := shown.To + 2 // the usage at a message is that of the answer to it
-	if shown.To > 0 && (before == 0 || afterAnswer < before) {
+	afterAnswer := within.To + 2 // the usage at a message is that of the answer to it
+	if within.To > 0 && (before == 0 || afterAnswer < before) {
 		before = afterAnswer
 	}
 	ctx := r.Context()
@@ -84,9 +84,9 @@ func (c *conversations) history(r *request) (h historyAnswer, err error) {
 	if last := newest[0]; before == 0 && !last.Time.Before(since) {
 		h.Used = append(h.Used, usedPoint{Time: last.Time, Seq: last.Seq, Tokens: now.Used, Window: now.Max})
 	}
-	h.Used = sinceMessage(h.Used, shown.From)
-	h.Used = slices.DeleteFunc(h.Used, func(u usedPoint) bool { return shown.To > 0 && u.Seq > shown.To })
-	h.Compactions = slices.DeleteFunc(h.Compactions, func(s store.AppliedStep) bool { return !shown.has(s.Next - 1) })
+	h.Used = sinceMessage(h.Used, within.From)
+	h.Used = slices.DeleteFunc(h.Used, func(u usedPoint) bool { return within.To > 0 && u.Seq > within.To })
+	h.Compactions = slices.DeleteFunc(h.Compactions, func(s store.AppliedStep) bool { return !within.has(s.Next - 1) })
 	return h, nil
 }
 

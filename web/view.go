@@ -1,6 +1,6 @@
 // The frame of every page, and what several pages show.
 //
-// Pages are made of Go values, not of templates: a template finds methods by name, so that the linker
+// Pages are built of Go values, not of templates: a template finds methods by name, so that the linker
 // has to keep every method of every library, which is a third of the program.
 
 package web
@@ -25,15 +25,9 @@ var sections = [][2]string{
 	{"/", "Conversations"}, {"/chat", "Chat"}, {"/memories", "Memories"}, {"/usage", "Usage"}, {"/health", "Health"},
 }
 
-// layout is what all pages have in common.
-type layout struct {
-	version string
-	logout  bool // people can log out
-}
-
-// frame returns the whole page around its content, which is of the section with the path here; "" for the login.
-func (l layout) frame(title, here string, content ...g.Node) g.Node {
-	nav := g.Map(sections, func(to [2]string) g.Node { return h.A(h.Href(to[0]), current(to[0] == here), g.Text(to[1])) })
+// frame returns the full page around its content, which is of the section with this path; "" for the login.
+func (t *router) frame(title, section string, content ...g.Node) g.Node {
+	nav := g.Map(sections, func(to [2]string) g.Node { return h.A(h.Href(to[0]), current(to[0] == section), g.Text(to[1])) })
 	return h.Doctype(h.HTML(h.Lang("en"),
 		h.Head(
 			h.Meta(h.Charset("utf-8")),
@@ -52,9 +46,9 @@ func (l layout) frame(title, here string, content ...g.Node) g.Node {
 					h.Class("brand"), h.Href("/"),
 					h.Img(h.Src("/static/icon.svg"), h.Alt(""), h.Width("22"), h.Height("22")), g.Text(" Cairn"),
 				),
-				h.Nav(h.Aria("label", "Pages"), g.If(here != "", nav)),
+				h.Nav(h.Aria("label", "Pages"), g.If(section != "", nav)),
 				h.Span(h.Class("live"), h.ID("connection"), h.Role("status")),
-				g.If(here != "" && l.logout, h.Form(h.Method("post"), h.Action("/logout"), h.Button(h.Class("quiet"), g.Text("Log out")))),
+				g.If(section != "" && t.gate.auth.needed, h.Form(h.Method("post"), h.Action("/logout"), h.Button(h.Class("quiet"), g.Text("Log out")))),
 			),
 			h.Main(
 				h.ID("main"),
@@ -62,7 +56,7 @@ func (l layout) frame(title, here string, content ...g.Node) g.Node {
 				h.NoScript(note(g.Text("Without JavaScript these pages can be read only."))),
 				g.Group(content),
 			),
-			h.Footer(g.Text("Cairn "+l.version+" · conversations never end")),
+			h.Footer(g.Text("Cairn "+t.version+" · conversations never end")),
 		),
 	))
 }
@@ -78,7 +72,7 @@ func writePage(w http.ResponseWriter, status int, page g.Node) error {
 	return nil
 }
 
-func current(here bool) g.Node { return g.If(here, h.Aria("current", "page")) }
+func current(isCurrent bool) g.Node { return g.If(isCurrent, h.Aria("current", "page")) }
 
 func heading(title string, more ...g.Node) g.Node {
 	return h.Div(h.Class("head"), h.H1(g.Text(title)), g.Group(more))
@@ -127,7 +121,7 @@ func options(all []string, chosen string) g.Node {
 }
 
 // table shows rows, each with a cell in each column; the first cell heads the row. The head of a column, where
-// a # stands for numbers, labels each cell on a narrow screen.
+// a # marks numbers, labels each cell on a narrow screen.
 func table[T any](class string, columns []string, rows []T, cellsOf func(T) []g.Node) g.Node {
 	parse := func(column string) (name string, class g.Node) {
 		name, number := strings.CutPrefix(column, "#")
@@ -166,7 +160,7 @@ func bar(label string, percent float64) g.Node {
 }
 
 // messageView shows a message, with a link to it among its conversation's messages. match is the part
-// of its text or of a file that a search found: where the text does not contain it, it is shown instead.
+// of its text or of a file that a search found: where the text does not contain it, the page shows it instead.
 func messageView(conversation string, m chat.Record, match string) g.Node {
 	return quotedView(conversation, m, match, h.ID(fmt.Sprint("m", m.Seq)))
 }
@@ -226,12 +220,12 @@ func approvalsView(conversation string, all []channel.Approval) g.Node {
 
 // pausedView says so if the bot does not answer in a conversation.
 func (v *visit) pausedView(conversation string) g.Node {
-	here, all, err := v.endpoints.operator.Paused(v.Context(), conversation)
+	paused, all, err := v.endpoints.operator.Paused(v.Context(), conversation)
 	v.fail(err)
 	switch {
 	case all:
 		return warning("The whole bot is paused: it saves messages, but does not answer them. /resume everywhere ends the pause.")
-	case here:
+	case paused:
 		return h.Div(
 			h.Class("note warn"),
 			h.P(g.Text("The bot is paused here: it saves messages, but does not answer them. /resume ends the pause.")),

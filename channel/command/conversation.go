@@ -7,7 +7,6 @@ import (
 	"cairn/channel/report"
 	"cairn/channel/sentences"
 	"cairn/compactor"
-	"cairn/privacy"
 	"cairn/store"
 )
 
@@ -30,7 +29,7 @@ type Conversation interface {
 	Remembered(id int64, kind, content string)
 	// Forget erases a person from conversations, and what their loops hold in memory. The messages are deleted in the background;
 	// done receives the result of that.
-	Forget(ctx context.Context, who privacy.Who, in []*store.Conversation) (done <-chan error, err error)
+	Forget(ctx context.Context, who store.Person, in []*store.Conversation) (done <-chan error, err error)
 }
 
 // Window is the context window of a conversation. All but Context and StartSession need an open conversation, so their
@@ -40,8 +39,8 @@ type Window interface {
 	Status() compactor.Status
 	// Context returns the report of /context, with model usage and with sentences of a speaker.
 	Context(ctx context.Context, speaker sentences.Speaker) (report.Context, error)
-	// Compact requests a compaction, and returns how it starts.
-	Compact(ctx context.Context, request compactor.Requested) (started compactor.Event, err error)
+	// Compact requests a compaction, and returns how it starts, and a function that waits for its outcome.
+	Compact(ctx context.Context, request compactor.Requested) (started compactor.Event, outcome func(context.Context) (compactor.Event, error), err error)
 	// Undo reverts the last compaction.
 	Undo() (compactor.Event, error)
 	// Rewrite replaces a line of a summary, which people count from 1; an empty text removes it.

@@ -64,7 +64,7 @@ func runForgetMe(ctx context.Context, c *Call) (Answer, error) {
 	if err := c.Records.Store().Held().Deliver(ctx); err != nil { // what they said before this
 		return Answer{}, err
 	}
-	who := privacy.Who{Connector: chat.ParsePlace(c.Records.Name()).Connector, ID: c.Who.ID, Name: c.Who.Name}
+	who := store.Person{Connector: chat.ParsePlace(c.Records.Name()).Connector, ID: c.Who.ID, Name: c.Who.Name}
 	in, holding, err := holdingOf(ctx, c, who, r.everywhere)
 	switch {
 	case err != nil:
@@ -83,7 +83,7 @@ func runForgetMe(ctx context.Context, c *Call) (Answer, error) {
 const textUnidentified = "I cannot identify you here, so I do not know which messages are yours."
 
 // holdingOf returns what the bot has of a person, and in which conversations.
-func holdingOf(ctx context.Context, c *Call, who privacy.Who, everywhere bool) (in []*store.Conversation, holding privacy.Holding, err error) {
+func holdingOf(ctx context.Context, c *Call, who store.Person, everywhere bool) (in []*store.Conversation, holding privacy.Holding, err error) {
 	if everywhere {
 		in, each, err := privacy.In(c.Records.Store()).Everywhere(ctx, who)
 		return in, each.Total(), err
@@ -93,7 +93,7 @@ func holdingOf(ctx context.Context, c *Call, who privacy.Who, everywhere bool) (
 }
 
 // forget deletes a person's data in the background.
-func forget(ctx context.Context, c *Call, who privacy.Who, where string, in []*store.Conversation) (Answer, error) {
+func forget(ctx context.Context, c *Call, who store.Person, where string, in []*store.Conversation) (Answer, error) {
 	done, err := c.Conversation.Forget(ctx, who, in)
 	if err != nil {
 		return Answer{}, err

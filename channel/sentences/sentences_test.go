@@ -16,6 +16,7 @@ import (
 	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/memory"
@@ -101,7 +102,7 @@ func TestEveryRemedyAndCommandIsTranslated(t *testing.T) {
 // Whatever the language, people read in it why a line of a summary was dropped.
 func TestReasonsOfDroppedLinesAreTranslated(t *testing.T) {
 	at := time.Date(2026, 3, 2, 10, 0, 0, 0, time.UTC)
-	judge := summarize.JudgeOf(summarize.ItemsOf([]chat.Message{
+	judge := judge.Of(summarize.ItemsOf([]chat.Message{
 		{Seq: 1, Turn: 1, Time: at, Author: "Ada", AuthorID: "Ada", Role: llm.RoleUser, Text: "The parish hall costs 48,000 EUR to renovate, says the architect."},
 		{Seq: 2, Turn: 2, Time: at, Author: "Ben", AuthorID: "Ben", Role: llm.RoleUser, Text: "I talk to the bank on 9 March about the loan."},
 		{Seq: 3, Turn: 3, Time: at, Author: "Ada", AuthorID: "Ada", Role: llm.RoleUser, Text: "Could we keep the old oak doors? I like them, and the roof has 3 leaks."},

@@ -18,7 +18,7 @@ func sourceOf(t *testing.T) string {
 	var all strings.Builder
 	for _, pattern := range []string{
 		"channel/*.go", "channel/*/*.go", "llm/*.go", "llm/*/*.go", "connector/terminal/*.go", "connector/platform/*.go",
-		"compactor/*.go", "compactor/summarize/*.go", "transcript/*.go", "store/*.go", "memory/*.go", "chat/*.go",
+		"compactor/*.go", "compactor/judge/*.go", "compactor/summarize/*.go", "transcript/*.go", "store/*.go", "memory/*.go", "chat/*.go",
 	} {
 		for _, name := range check.Must(filepath.Glob(filepath.Join("../..", pattern)))(t) {
 			if !strings.HasSuffix(name, "_test.go") {

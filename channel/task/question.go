@@ -22,9 +22,9 @@ type Question struct {
 	Asker     Asker
 	Agent     string // id of the agent, whose are the next five
 	Model     llm.Model
-	Learnt    *llm.Learnt // of the model
-	Prompt    string      // system prompt
-	MaxOutput int         // tokens
+	Learned   *llm.Learned // of the model
+	Prompt    string       // system prompt
+	MaxOutput int          // tokens
 	Reasoning string
 	Records   *store.Conversation // in which it is asked
 	Turn      int64               // in which it is asked
@@ -59,7 +59,7 @@ func (q *Question) Loop(ctx context.Context, spend func() error) llm.Loop {
 
 // lookups returns the agent's tools: it reads what the conversation remembers, and adds nothing.
 func (q *Question) lookups(window int) []llm.Tool {
-	if q.Learnt.Facts().RefusesTools {
+	if q.Learned.Facts().RefusesTools {
 		return nil
 	}
 	all := memory.Of(q.Records).Tools(memory.ToolOptions{
@@ -106,7 +106,7 @@ func (q *Question) record(calls llm.Message, results []llm.Message) {
 func (q *Question) retry(_ context.Context, failed error) bool {
 	switch {
 	case llm.RefusesTools(failed) && q.request.Tools != nil:
-		q.Learnt.NoTools()
+		q.Learned.NoTools()
 		q.request.Tools = nil
 	case llm.KindOf(failed) == llm.KindOverflow && q.overflows < 2:
 		q.overflows++

@@ -120,7 +120,7 @@ be stopped. Nothing is deleted on the platform, and nothing is read from there a
 }
 
 type purged struct {
-	User     *privacy.Who     `json:"user,omitempty"`
+	User     *store.Person    `json:"user,omitempty"`
 	Channels privacy.Holdings `json:"channels"`
 	Messages int              `json:"messages"`
 	Memories int              `json:"memories"`

@@ -29,7 +29,11 @@ import (
 
 // bot is a running hub with its store, models, tools and hooks.
 type bot struct {
-	app   *app
+	flags   flags           // which take precedence over edited settings
+	started config.Settings // the settings at the start
+	secrets *redactor       // to mask in the log
+	web     *webSide        // nil: no web server
+
 	log   *slog.Logger
 	hub   *channel.Hub
 	store *store.Store
@@ -41,23 +45,26 @@ type bot struct {
 	traces          *otlp.Traces     // nil: traces are off
 	upkeepFailure   observe.Incident // of backups and erasure
 	databaseFailure observe.Incident // the database file cannot be checked
+	databaseEvery   time.Duration    // see app
 
-	models       *modelSet
-	tools        *mcp.Host
-	connectStart time.Time // when connecting to the tool servers started
-	hooks        *hooks.Hooks
-	say          func(line string) // prints a line for the person at the terminal; nil: it goes to the log
-	ctx          context.Context   // of the background tasks
-	cancel       context.CancelFunc
-	trim         *time.Timer // then the heap gets less room; nil: GOGC says how much it gets
-	tasks        sync.WaitGroup
+	models *modelSet
+	tools  *toolbox
+	hooks  *hooks.Hooks
+	say    func(line string) // prints a line for the person at the terminal; nil: it goes to the log
+	ctx    context.Context   // of the background tasks
+	cancel context.CancelFunc
+	trim   *time.Timer // then the heap gets less room; nil: GOGC says how much it gets
+	tasks  sync.WaitGroup
 }
 
 // start opens the store for this process alone, and a hub on it. rules derives the hub's rules from
 // the settings, now and after each edit. The context for everything that the command does with the bot
 // also ends when the database is damaged or gone, with that as its cause.
 func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Settings) access.Rules, connectors ...channel.Connector) (context.Context, *bot, error) {
-	b := &bot{app: a, log: log, rules: rules, models: newModelSet(log)}
+	b := &bot{
+		flags: a.flags, started: a.settings, secrets: &a.secrets, web: a.webSide, databaseEvery: a.databaseEvery,
+		log: log, rules: rules, models: newModelSet(log), tools: new(toolbox),
+	}
 	first, err := b.configured(a.settings)
 	if err != nil {
 		return nil, nil, err
@@ -100,7 +107,7 @@ func (b *bot) keepRoom() {
 
 // openHub starts the hub with what the database knows about models, the tool servers and the hooks.
 func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error {
-	settings := &b.app.settings
+	settings := &b.started
 	memory.In(b.store).Share(settings.ShareMemories == config.ShareServer)
 	known, err := b.store.Models().List(ctx)
 	if err != nil {
@@ -117,38 +124,38 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 	if err != nil {
 		return err
 	}
-	if web := b.app.webSide; web != nil { // requests wait until the server runs
-		web.listener, err = net.Listen("tcp", settings.Web.Listen)
+	if b.web != nil { // requests wait until the server runs
+		b.web.listener, err = net.Listen("tcp", settings.Web.Listen)
 		if err != nil {
 			return fmt.Errorf("web: %w; is another bot running there? Choose another address with listen under [web], or --web", err)
 		}
-		o.Connectors = append(o.Connectors, web.chat)
-		o.Observers = append(o.Observers, web.events)
-		o.Asked = web.events.Asked
-		o.Task = web.events.Task
+		o.Connectors = append(o.Connectors, b.web.chat)
+		o.Observers = append(o.Observers, b.web.events)
+		o.Asked = b.web.events.Asked
+		o.Task = b.web.events.Task
 	}
 	b.hooks = hooks.New(b.log, b.metrics.hook)
 	b.hooks.Update(b.current.Load().hooks)
 	b.hub = channel.New(o)
-	b.connectStart = time.Now()
-	b.tools = mcp.Start(b.current.Load().servers, version(), b.toolsChanged, b.log)
+	b.tools.started = time.Now()
+	b.tools.Host = mcp.Start(b.current.Load().servers, version(), b.toolsChanged, b.log)
 	return nil
 }
 
 func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
-	settings := &b.app.settings
+	settings := &b.started
 	return channel.Options{
 		Store: b.store,
 		Agent: func(conversation string) channel.Agent {
 			now := b.current.Load()
 			agent := agentIn(now.agents, &now.settings, conversation)
-			agent.Toolbox, agent.ToolServers = toolbox{b}, now.settings.ToolsFor(agent.ID, conversation)
+			agent.Toolbox, agent.ToolServers = b.tools, now.settings.ToolsFor(agent.ID, conversation)
 			return agent
 		},
 		Agents: func(id string) (channel.Agent, bool) {
 			now := b.current.Load()
 			agent, known := now.agents[id]
-			agent.Toolbox, agent.ToolServers = toolbox{b}, now.settings.ToolsOf(id)
+			agent.Toolbox, agent.ToolServers = b.tools, now.settings.ToolsOf(id)
 			return agent, known
 		},
 		Connectors: connectors,
@@ -170,8 +177,8 @@ func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
 
 func (b *bot) compacted(conversation string, e channel.Event) {
 	b.metrics.compaction(e)
-	if web := b.app.webSide; web != nil {
-		web.events.Compaction(conversation, e)
+	if b.web != nil {
+		b.web.events.Compaction(conversation, e)
 	}
 	if e.State == compactor.EventApplied || e.State == compactor.EventFailed {
 		b.hooks.Tell(hooks.After, ended(conversation, e))
@@ -179,8 +186,8 @@ func (b *bot) compacted(conversation string, e channel.Event) {
 }
 
 func (b *bot) remembered(conversation string, id int64, kind, content string) {
-	if web := b.app.webSide; web != nil {
-		web.events.Remembered(conversation, id, kind, content)
+	if b.web != nil {
+		b.web.events.Remembered(conversation, id, kind, content)
 	}
 	b.hooks.Tell(hooks.OnMemory, map[string]any{"conversation": conversation, "id": id, "kind": kind, "content": content})
 }
@@ -197,8 +204,8 @@ func (b *bot) warn(s *config.Settings) {
 func (b *bot) close() error {
 	b.cancel()
 	b.tasks.Wait()
-	if web := b.app.webSide; web != nil {
-		_ = web.listener.Close() // of a server that was never started
+	if b.web != nil {
+		_ = b.web.listener.Close() // of a server that was never started
 	}
 	err := b.hub.Close()
 	b.hooks.Close()

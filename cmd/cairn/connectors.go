@@ -22,7 +22,7 @@ import (
 	"cairn/config"
 	"cairn/connector/discord"
 	"cairn/connector/slack"
-	"cairn/llm"
+	"cairn/mcp"
 	"cairn/store"
 	"cairn/web"
 )
@@ -111,15 +111,15 @@ func (a *app) openWeb() error {
 }
 
 func (b *bot) newWeb(health *health) *web.Server {
-	w := b.app.webSide
+	w := b.web
 	o := web.Options{
-		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.app.settings.Web.Hosts, Proxies: b.app.settings.Web.ProxyNetworks(),
+		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.started.Web.Hosts, Proxies: b.started.Web.ProxyNetworks(),
 		Settings: b.settings,
-		Log:      b.log, Version: version(), Health: health.handler, OpenMetrics: b.app.settings.Health == b.app.settings.Web.Listen,
-		MCPWrites: b.app.settings.Web.MCPWrites,
+		Log:      b.log, Version: version(), Health: health.handler, OpenMetrics: b.started.Health == b.started.Web.Listen,
+		MCPWrites: b.started.Web.MCPWrites,
 		Ready:     func(ctx context.Context) (bool, []web.Part) { s := health.ready(ctx); return s.OK, s.Parts },
 	}
-	if b.app.settings.Web.Debug {
+	if b.started.Web.Debug {
 		o.Debug = http.DefaultServeMux
 	}
 	return web.New(o)
@@ -236,23 +236,24 @@ func remoteAPI(ctx context.Context, s *config.Settings) (api web.API, answers bo
 }
 
 // toolbox has the tools of the connected MCP servers in the settings.
-type toolbox struct{ b *bot }
-
-func (t toolbox) Tools(servers []string) []llm.Tool { return t.b.tools.Tools(servers) }
+type toolbox struct {
+	*mcp.Host
+	started time.Time // when connecting to the servers started
+}
 
 // toolTimeout is how long after the start turns wait for tool servers.
 const toolTimeout = 15 * time.Second
 
 // Ready lets the first turns and resumed tasks wait for their tools. The tools of a slower server
 // are available from the first turn after it has connected.
-func (t toolbox) Ready(ctx context.Context, servers []string) {
-	limited, cancel := context.WithDeadline(ctx, t.b.connectStart.Add(toolTimeout))
+func (t *toolbox) Ready(ctx context.Context, servers []string) {
+	limited, cancel := context.WithDeadline(ctx, t.started.Add(toolTimeout))
 	defer cancel()
-	_ = t.b.tools.Tried(limited, servers) // each connection logs its own failure
+	_ = t.Tried(limited, servers) // each connection logs its failure
 }
 
-func (t toolbox) Servers() (all []channel.ToolServer) {
-	for _, s := range t.b.tools.Status() {
+func (t *toolbox) Servers() (all []channel.ToolServer) {
+	for _, s := range t.Status() {
 		all = append(all, channel.ToolServer{ID: s.ID, Tools: s.Tools, Problem: s.Error})
 	}
 	return all

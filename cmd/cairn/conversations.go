@@ -83,7 +83,7 @@ func find(ctx context.Context, db *store.Store, name string) (*store.Conversatio
 
 // notFound returns an error about a name, with some of those that exist.
 func notFound(ctx context.Context, db *store.Store, name string) error {
-	known, _, err := db.Places(ctx, "", namesShown, 0)
+	known, _, err := db.Places(ctx, "", maxNames, 0)
 	return cmp.Or(err, fmt.Errorf("%s: %w: %s", name, store.ErrNotFound, listNames(namesOf(known))))
 }
 
@@ -94,13 +94,13 @@ func namesOf(all []store.Place) (names []string) {
 	return names
 }
 
-const namesShown = 10 // in an error
+const maxNames = 10 // in an error
 
 func listNames(known []string) string {
 	if len(known) == 0 {
 		return "there is none yet, talk to the bot first"
 	}
-	return "known: " + strings.Join(known[:min(len(known), namesShown)], ", ")
+	return "known: " + strings.Join(known[:min(len(known), maxNames)], ", ")
 }
 
 // conversationName returns the full name of a channel; the terminal has those without a connector.

@@ -114,7 +114,7 @@ func TestWatchDatabase(t *testing.T) {
 		data := check.Must(store.Open(t.Context(), store.Options{Dir: filepath.Dir(path)}))(t)
 		defer data.Close()
 		var log check.Buffer
-		b := &bot{app: &app{}, log: slog.New(slog.NewTextHandler(&log, nil)), store: data}
+		b := &bot{log: slog.New(slog.NewTextHandler(&log, nil)), store: data}
 		b.ctx, b.cancel = context.WithCancel(t.Context())
 		defer b.tasks.Wait()
 		defer b.cancel()
@@ -142,8 +142,8 @@ func TestReadyzAfterDamage(t *testing.T) {
 		check.Contains(t, "what /readyz says", w.Body.String(), words)
 	}
 	ready(200, `{"part":"database","ok":true}`)
-	check.NoError(t, check.ErrorOf(database(t, s.app.settings.DataDir).Exec("PRAGMA wal_checkpoint(TRUNCATE)")))
-	file := check.Must(os.OpenFile(store.File(s.app.settings.DataDir), os.O_WRONLY, 0))(t)
+	check.NoError(t, check.ErrorOf(database(t, s.started.DataDir).Exec("PRAGMA wal_checkpoint(TRUNCATE)")))
+	file := check.Must(os.OpenFile(store.File(s.started.DataDir), os.O_WRONLY, 0))(t)
 	check.NoError(t, errors.Join(check.ErrorOf(file.WriteAt(bytes.Repeat([]byte("hello "), 100_000), 8192)), file.Close()))
 	check.NoError(t, s.store.Upkeep().Writable(t.Context()))
 	_, err := s.store.Upkeep().Check(t.Context())

@@ -106,30 +106,30 @@ func (d *doctor) examine(ctx context.Context) error {
 
 func (d *doctor) data(ctx context.Context) {
 	dir := d.app.settings.DataDir
-	holds, err := store.Inspect(ctx, store.File(dir))
+	contents, err := store.Inspect(ctx, store.File(dir))
 	if errors.Is(err, store.ErrNotFound) {
 		d.report("data", nil, dir+": there is none yet")
 		return
 	}
 	var found []store.Finding
 	if err == nil {
-		d.report("data", nil, fmt.Sprintf("%s: %s, every page can be read", store.File(dir), contentsOf(holds)))
+		d.report("data", nil, fmt.Sprintf("%s: %s, every page can be read", store.File(dir), contentsOf(contents)))
 		err = d.app.withStore(ctx, true, func(db *store.Store) (err error) {
 			found, err = db.Upkeep().Check(ctx)
 			return err
 		})
 	}
 	backups := backupsOf(&d.app.settings)
-	made, unread := backups.List(time.Now())
+	files, unread := backups.List(time.Now())
 	switch {
 	case err != nil:
 		d.report("data", d.app.withRemedy(err))
 	case unread != nil:
 		d.report("data", store.Writable(dir), "warning: "+unread.Error())
-	case len(made) == 0:
+	case len(files) == 0:
 		d.report("data", store.Writable(dir), "no backups in "+backups.Dir+" yet")
 	default:
-		d.report("data", store.Writable(dir), counted(len(made), "backup", "backups")+", the newest is "+made[0])
+		d.report("data", store.Writable(dir), counted(len(files), "backup", "backups")+", the newest is "+files[0])
 	}
 	for _, f := range found {
 		d.report("data", errors.New(f.String()))
@@ -149,8 +149,8 @@ func (a *app) withRemedy(err error) error {
 
 func (a *app) howToRestore() string {
 	file := "FILE` with a backup that `cairn backup` wrote; there is none in " + backupsOf(&a.settings).Dir
-	if made, err := backupsOf(&a.settings).List(time.Now()); err == nil && len(made) > 0 {
-		file = made[0] + "`, the newest backup"
+	if files, err := backupsOf(&a.settings).List(time.Now()); err == nil && len(files) > 0 {
+		file = files[0] + "`, the newest backup"
 	}
 	return "to restore: stop the bot, run `cairn" + a.sameFolder() + " restore " + file +
 		". The current database is kept beside it. Messages since the backup are read again from Discord and Slack."

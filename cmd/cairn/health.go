@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/singleflight"
 
+	"cairn/channel"
 	"cairn/internal/observe"
 	"cairn/store"
 	"cairn/web"
@@ -34,7 +35,10 @@ const probeTimeout = 8 * time.Second
 const probeTTL = time.Second
 
 type health struct {
-	bot        *bot
+	log        *slog.Logger
+	hub        *channel.Hub
+	store      *store.Store
+	upkeep     *observe.Incident // of backups and erasure
 	connectors []outerConnector
 	ctx        context.Context    // ends when the bot stops
 	handler    *http.ServeMux     // serves /healthz, /readyz and /metrics
@@ -47,7 +51,7 @@ type health struct {
 }
 
 func (b *bot) newHealth(ctx context.Context, connectors []outerConnector) *health {
-	h := &health{bot: b, connectors: connectors, ctx: ctx, handler: http.NewServeMux()}
+	h := &health{log: b.log, hub: b.hub, store: b.store, upkeep: &b.upkeepFailure, connectors: connectors, ctx: ctx, handler: http.NewServeMux()}
 	h.handler.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "alive", h.alive) })
 	h.handler.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "ready", h.ready) })
 	b.metrics.registry.MustRegister(h) // collects the gauges
@@ -58,8 +62,8 @@ func (b *bot) newHealth(ctx context.Context, connectors []outerConnector) *healt
 // startHealth starts the health server on the configured address, or none if there is no address.
 func (b *bot) startHealth(ctx context.Context, connectors []outerConnector) (*health, error) {
 	h := b.newHealth(ctx, connectors)
-	address := b.app.settings.Health
-	if address == "" || address == b.app.settings.Web.Listen { // the web server serves it too
+	address := b.started.Health
+	if address == "" || address == b.started.Web.Listen { // the web server serves it too
 		return h, nil
 	}
 	listener, err := net.Listen("tcp", address)
@@ -118,7 +122,7 @@ func (h *health) answer(w http.ResponseWriter, name string, check func(context.C
 // alive checks the process and its database; if it fails, a restart may help.
 func (h *health) alive(ctx context.Context) state {
 	s := state{OK: true}
-	h.addDatabase(ctx, &s, &h.readFailure, h.bot.store.Upkeep().Readable(ctx), "cannot be read")
+	h.addDatabase(ctx, &s, &h.readFailure, h.store.Upkeep().Readable(ctx), "cannot be read")
 	return s
 }
 
@@ -128,7 +132,7 @@ const modelDown = 3
 // ready checks whether a message to the bot would be answered now.
 func (h *health) ready(ctx context.Context) state {
 	s := state{OK: true}
-	stats := h.bot.hub.Stats()
+	stats := h.hub.Stats()
 	s.add("process", h.ctx.Err() != nil, "the bot is stopping")
 	for _, connector := range h.connectors {
 		why := "not connected"
@@ -137,7 +141,7 @@ func (h *health) ready(ctx context.Context) state {
 		}
 		s.add(connector.Name(), !connector.Connected(), why)
 	}
-	database := h.bot.store.Upkeep()
+	database := h.store.Upkeep()
 	err := database.Damage()
 	what := "is damaged"
 	if err == nil {
@@ -151,7 +155,7 @@ func (h *health) ready(ctx context.Context) state {
 		s.Parts[len(s.Parts)-1].Why = counted(int(stats.Dropped), "piece", "pieces") + " of replies could not be sent; the log says why"
 	}
 	s.add("model", stats.Failing >= modelDown, fmt.Sprintf("the last %d turns failed; the log says why", stats.Failing))
-	if h.bot.upkeepFailure.On() {
+	if h.upkeep.On() {
 		s.Parts = append(s.Parts, web.Part{Part: "upkeep", OK: true, Why: "backups or the erasure fail; the log says why"})
 	}
 	return s
@@ -160,9 +164,9 @@ func (h *health) ready(ctx context.Context) state {
 // addDatabase adds what an error of the database means, not its content, and logs each incident once.
 func (h *health) addDatabase(ctx context.Context, s *state, i *observe.Incident, err error, what string) {
 	if err != nil {
-		h.bot.log.Log(ctx, i.Begin(), "database_check_failed", "what", what, "error", err)
+		h.log.Log(ctx, i.Begin(), "database_check_failed", "what", what, "error", err)
 	} else if i.End() {
-		h.bot.log.Info("database_recovered")
+		h.log.Info("database_recovered")
 	}
 	s.add("database", err != nil, what+"; the log says why")
 }

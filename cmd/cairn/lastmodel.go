@@ -23,15 +23,15 @@ func modelOf(ctx context.Context, conversation *store.Conversation, configured l
 		return configured, err
 	}
 	answered := &answeredModel{name: name, window: llm.Window{Tokens: last.Window, Source: "the last answer"}}
-	answered.learnt.Learn(func(f *llm.Facts) { f.Factor = last.Factor })
+	answered.learned.Learn(func(f *llm.Facts) { f.Factor = last.Factor })
 	return answered, nil
 }
 
 // answeredModel is a model that has answered. This process cannot ask it anything.
 type answeredModel struct {
-	name   string
-	window llm.Window
-	learnt llm.Learnt
+	name    string
+	window  llm.Window
+	learned llm.Learned
 }
 
 var (
@@ -43,7 +43,7 @@ func (a *answeredModel) Name() string { return a.name }
 
 func (a *answeredModel) Window(context.Context) llm.Window { return a.window }
 
-func (a *answeredModel) Learnt() *llm.Learnt { return &a.learnt }
+func (a *answeredModel) Learned() *llm.Learned { return &a.learned }
 
 // Generate returns an error.
 func (a *answeredModel) Generate(context.Context, llm.Request, func(string)) (llm.Response, error) {

@@ -141,14 +141,14 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// args accepts from least to most arguments; most < 0: any number.
-func args(least, most int) cobra.PositionalArgs {
+// args accepts from min to max arguments; max < 0: any number.
+func args(min, max int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, given []string) error {
 		switch n := len(given); {
-		case n < least:
+		case n < min:
 			return wrongUse(cmd, fmt.Errorf("an argument is missing: %s", cmd.UseLine()))
-		case most >= 0 && n > most:
-			return wrongUse(cmd, fmt.Errorf("unexpected argument %q: %s", given[most], cmd.UseLine()))
+		case max >= 0 && n > max:
+			return wrongUse(cmd, fmt.Errorf("unexpected argument %q: %s", given[max], cmd.UseLine()))
 		}
 		return nil
 	}

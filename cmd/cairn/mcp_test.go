@@ -194,11 +194,11 @@ func TestOnlyTurnsWithToolsWaitForServer(t *testing.T) {
 	}))
 	t.Cleanup(silent.Close) // after the bot
 	s := startBot(t, fmt.Sprintf("[[tools]]\nid = \"calc\"\nurl = %q\nallow = [\"add\"]", silent.URL))
-	s.connectStart = time.Now().Add(time.Second - toolTimeout)
+	s.tools.started = time.Now().Add(time.Second - toolTimeout)
 	began := time.Now()
-	toolbox{s.bot}.Ready(t.Context(), nil)
+	s.bot.tools.Ready(t.Context(), nil)
 	without := time.Since(began)
-	toolbox{s.bot}.Ready(t.Context(), []string{"calc"})
+	s.bot.tools.Ready(t.Context(), []string{"calc"})
 	with := time.Since(began)
 	check.That(t, without <= 500*time.Millisecond && with >= 900*time.Millisecond && with <= 10*time.Second, "waited %v without tools, %v with them", without, with)
 }

@@ -26,15 +26,15 @@ func newMemoriesShow(a *app) *cobra.Command {
 		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.withMemory(cmd, ids[0], func(_ *store.Store, m memory.Details) error {
-				return a.show(a.out, shownMemory{m})
+				return a.show(a.out, memoryDetails{m})
 			})
 		},
 	})
 }
 
-type shownMemory struct{ memory.Details }
+type memoryDetails struct{ memory.Details }
 
-func (m shownMemory) String() string {
+func (m memoryDetails) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d  %s\n\n", m.ID, m.Content)
 	line := func(name, value string) { fmt.Fprintf(&b, "%-12s%s\n", name, cmp.Or(value, "-")) }
@@ -130,8 +130,8 @@ type memoryStats struct {
 	all bool
 }
 
-// statsShown is how many lines of each list are printed for people.
-const statsShown = 10
+// maxStats is how many lines of each list are printed for people.
+const maxStats = 10
 
 func (s memoryStats) String() string {
 	if s.Total == 0 {
@@ -156,17 +156,17 @@ func (s memoryStats) String() string {
 
 // list returns one list of counts, with each count's share of the total.
 func (s memoryStats) list(name string, counts []memory.Count) string {
-	shown := counts
+	printed := counts
 	if !s.all {
-		shown = counts[:min(len(counts), statsShown)]
+		printed = counts[:min(len(counts), maxStats)]
 	}
 	rows := table{{strings.ToUpper(name), "", ""}}
-	for _, c := range shown {
+	for _, c := range printed {
 		label := cmp.Or(chat.OneLine(c.Name), "(no one)")
 		rows = append(rows, []string{label, fmt.Sprint(c.Count), fmt.Sprintf("%.0f %%", 100*float64(c.Count)/float64(s.Total))})
 	}
 	text := rows.aligned("lr")
-	if more := len(counts) - len(shown); more > 0 {
+	if more := len(counts) - len(printed); more > 0 {
 		text += fmt.Sprintf("%d more; --all shows them\n", more)
 	}
 	return text

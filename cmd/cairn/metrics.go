@@ -227,23 +227,23 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 	gaugeOf := func(name, help string, value float64, label, is string) {
 		send(prometheus.GaugeValue, name, help, value, prometheus.Labels{label: is})
 	}
-	stats := h.bot.hub.Stats()
+	stats := h.hub.Stats()
 	gauge("conversations_open", "Conversations in memory.", float64(stats.Open))
 	gauge("conversations_stuck", "Conversations that cannot continue; the log says why.", float64(stats.Stuck))
 	gauge("conversations_refused", "Conversations whose next reply was refused and is retried.", float64(stats.Refused))
 	gauge("turns_failing", "Turns that failed since the last answer.", float64(stats.Failing))
-	fullest, paused := h.bot.hub.Operator().Windows()
+	fullest, paused := h.hub.Operator().Windows()
 	gauge("window_fill_ratio", "How full the fullest window is; 1: full.", fullest)
 	gauge("compactions_paused", "Open conversations in which automatic compaction pauses; /context says why.", float64(paused))
 	budgets := map[string]access.Budget{}
-	for _, b := range h.bot.hub.Operator().Budgets() {
+	for _, b := range h.hub.Operator().Budgets() {
 		budgets[b.Setting] = b
 	}
 	for period, setting := range map[string]string{"day": "budget_per_day", "month": "budget_per_month"} {
 		gaugeOf("budget_limit", "Budget, in US dollars; 0: none.", budgets[setting].Limit, "period", period)
 		gaugeOf("budget_spent", "Amount spent of the budget, in US dollars; 0: no budget.", budgets[setting].Spent, "period", period)
 	}
-	gauge("upkeep_failing", "1 while backups or the erasure of deleted text fail.", boolean[h.bot.upkeepFailure.On()])
+	gauge("upkeep_failing", "1 while backups or the erasure of deleted text fail.", boolean[h.upkeep.On()])
 	send(prometheus.CounterValue, "replies_dropped_total", "Pieces of replies that were dropped.", float64(stats.Dropped), nil)
 	for _, connector := range h.connectors {
 		gaugeOf("connector_connected", "1 if the connector is connected.", boolean[connector.Connected()], "connector", connector.Name())
@@ -268,7 +268,7 @@ func (h *health) readVitals() (store.Vitals, bool) {
 	_, err, _ := h.probes.Do("vitals", func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), probeTimeout)
 		defer cancel()
-		now, err := h.bot.store.Upkeep().Vitals(ctx)
+		now, err := h.store.Upkeep().Vitals(ctx)
 		if err == nil {
 			h.vitals.Store(&now)
 		}

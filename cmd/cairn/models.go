@@ -21,6 +21,7 @@ import (
 	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/compactor"
+	"cairn/compactor/worker"
 	"cairn/config"
 	"cairn/internal/network"
 	"cairn/llm"
@@ -72,7 +73,7 @@ func (a *app) models(ctx context.Context) error {
 	for _, at := range servers {
 		found, err := offered(ctx, at)
 		if err != nil {
-			text := a.secrets.mask(explained(cmp.Or(at.Provider, config.ShownAddress(at.BaseURL)), err).Error())
+			text := a.secrets.mask(explained(cmp.Or(at.Provider, config.MaskAddress(at.BaseURL)), err).Error())
 			fmt.Fprintln(a.err, wrapped(a.err, text))
 			continue
 		}
@@ -109,7 +110,7 @@ func offered(ctx context.Context, at config.UsedServer) (all []offeredModel, err
 	}
 	for _, o := range listed {
 		m := offeredModel{
-			Model: model.prefix + o.ID, Server: config.ShownAddress(at.BaseURL), Wire: model.Wire(),
+			Model: model.prefix + o.ID, Server: config.MaskAddress(at.BaseURL), Wire: model.Wire(),
 			Window: o.Window, Tools: o.Tools, Images: o.Images, Used: at.Used[o.ID], Default: o.ID == chosen,
 		}
 		if m.Default {
@@ -157,7 +158,7 @@ func answered(ctx context.Context, agent channel.Agent, full bool) (fact string,
 	return fmt.Sprintf("answered in %v, %s; window of %d tokens", sinceStart(start), tools, window.Tokens), err
 }
 
-// sinceStart returns the time since start in whole milliseconds, at least one.
+// sinceStart returns the time since start in milliseconds, at least one.
 func sinceStart(start time.Time) time.Duration {
 	return max(time.Since(start).Round(time.Millisecond), time.Millisecond)
 }
@@ -209,7 +210,7 @@ func (d *doctor) cache(ctx context.Context, agent channel.Agent, m *located) str
 // acceptsPictures sends the model a small picture, unless it is known to refuse pictures.
 func (d *doctor) acceptsPictures(ctx context.Context, agent channel.Agent, m *located) (string, error) {
 	const blind = "accepts no pictures; it gets descriptions instead"
-	if m.Learnt().Facts().RefusesImages {
+	if m.Learned().Facts().RefusesImages {
 		return blind, nil
 	}
 	_, err := agent.Probe(ctx, false, llm.Image{Type: "image/png", Label: "a grey square", Data: greySquare()})
@@ -240,7 +241,7 @@ func (d *doctor) worker(ctx context.Context, agent channel.Agent) {
 	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
 	start := time.Now()
-	how, err := compactor.Probe(ctx, agent.Worker, agent.Policy())
+	how, err := worker.Probe(ctx, agent.Worker, agent.Policy().Reasoning)
 	name := fmt.Sprintf("%s, which summarizes for agent %s", agent.Worker.Name(), agent.ID)
 	if err != nil {
 		d.report("worker", explained(name, err))

@@ -152,8 +152,8 @@ func (a *app) withAgent(ctx context.Context, name string, do func(*store.Store, 
 // model returns the model of t, without contacting its server. ttl: for providers that offer a choice.
 func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*located, error) {
 	key := modelKey{t, window, ttl}
-	if made := m.cache[key]; made != nil {
-		return made, nil
+	if cached := m.cache[key]; cached != nil {
+		return cached, nil
 	}
 	o := openai.Options{
 		BaseURL: t.BaseURL, APIKey: t.Key, Model: t.Model, Wire: t.Wire, Window: window, CacheTTL: time.Duration(max(ttl, 0)), StreamIdle: t.StreamIdle,
@@ -169,15 +169,15 @@ func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*locat
 	if err != nil {
 		return nil, usage(err)
 	}
-	made := &located{provider: model, unnamed: t.Model == "", where: llm.Where{Address: config.ShownAddress(t.BaseURL), Key: t.KeyName, NoKey: t.Key == ""}}
-	if made.unnamed {
-		made.host = model.Name()
+	created := &located{provider: model, unnamed: t.Model == "", where: llm.Where{Address: config.MaskAddress(t.BaseURL), Key: t.KeyName, NoKey: t.Key == ""}}
+	if created.unnamed {
+		created.host = model.Name()
 	}
 	if t.Provider != "" {
-		made.prefix = t.Provider + "/"
+		created.prefix = t.Provider + "/"
 	}
-	m.cache[key] = made
-	return made, nil
+	m.cache[key] = created
+	return created, nil
 }
 
 // provider is implemented by every provider's model.
@@ -228,7 +228,7 @@ func (l *located) locate(ctx context.Context, err error) error {
 }
 
 const (
-	maxOthers     = 10 // most models that an error names
+	maxOthers     = 10 // maximum number of models that an error names
 	othersTimeout = 3 * time.Second
 )
 

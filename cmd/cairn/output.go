@@ -193,13 +193,13 @@ const minCell = 5
 
 // fit cuts the widest text cells, to minCell at least, until a line has at most width characters; 0: it cuts nothing.
 func (t table) fit(width int, align string) {
-	most := width
+	limit := width
 	widths := t.widths()
-	for ; most > minCell; most-- {
+	for ; limit > minCell; limit-- {
 		line := len(columnGap) * (len(widths) - 1)
 		for i, w := range widths {
 			if align[i] == 'l' {
-				w = min(w, most)
+				w = min(w, limit)
 			}
 			line += w
 		}
@@ -209,8 +209,8 @@ func (t table) fit(width int, align string) {
 	}
 	for _, row := range t {
 		for i, cell := range row {
-			if width > 0 && align[i] == 'l' && lipgloss.Width(cell) > most {
-				row[i] = lipgloss.NewStyle().MaxWidth(most-1).Render(cell) + "…"
+			if width > 0 && align[i] == 'l' && lipgloss.Width(cell) > limit {
+				row[i] = lipgloss.NewStyle().MaxWidth(limit-1).Render(cell) + "…"
 			}
 		}
 	}
@@ -244,17 +244,17 @@ func sparkline(v simulate.Result, width int) string {
 	}
 	first := v.Used[0].At
 	last := v.Used[len(v.Used)-1].At
-	most := make([]int, width)
+	highest := make([]int, width)
 	for _, u := range v.Used {
 		column := int((u.At - first) * int64(width-1) / max(last-first, 1))
-		most[column] = max(most[column], u.Used)
+		highest[column] = max(highest[column], u.Used)
 	}
 	line := make([]rune, width)
-	for i := range most {
-		if most[i] == 0 && i > 0 { // no message in this column
-			most[i] = most[i-1]
+	for i := range highest {
+		if highest[i] == 0 && i > 0 { // no message in this column
+			highest[i] = highest[i-1]
 		}
-		line[i] = blocks[min(most[i]*len(blocks)/max(v.Window, 1), len(blocks)-1)]
+		line[i] = blocks[min(highest[i]*len(blocks)/max(v.Window, 1), len(blocks)-1)]
 	}
 	return string(line)
 }

@@ -85,11 +85,11 @@ func (c *console) showRecalled(l recallQuery, in string, memories []memory.Memor
 		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Memory: &m, text: text})
 	}
 	for _, m := range messages {
-		whole := chat.RecordOf(m.Message)
-		match := m.Passage(matchShown)
+		full := chat.RecordOf(m.Message)
+		match := m.Passage(maxMatch)
 		m.Text = match
 		m.Attachments = nil
-		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Message: &whole, Match: &match, text: chat.RecordOf(m.Message).String()})
+		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Message: &full, Match: &match, text: chat.RecordOf(m.Message).String()})
 	}
 	for i, r := range all {
 		if l.explain {
@@ -113,8 +113,8 @@ func (c *console) showRecalled(l recallQuery, in string, memories []memory.Memor
 	return nil
 }
 
-// matchShown is how many characters of a message or a file are printed.
-const matchShown = 600
+// maxMatch is how many characters of a message or a file are printed.
+const maxMatch = 600
 
 type recalled struct {
 	Score   float64        `json:"score"` // higher is better, within one answer

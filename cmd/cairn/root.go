@@ -52,14 +52,14 @@ type helpWriter struct {
 	err error
 }
 
-// Write writes nothing after an error. cobra passes whole paragraphs.
+// Write writes nothing after an error. cobra passes full paragraphs.
 func (w *helpWriter) Write(text []byte) (int, error) {
-	shown := string(text)
+	printed := string(text)
 	if isTerminal(w.Writer) {
-		shown = wrapped(w.Writer, terminal.Fill(shown))
+		printed = wrapped(w.Writer, terminal.Fill(printed))
 	}
 	if w.err == nil {
-		_, w.err = io.WriteString(w.Writer, shown)
+		_, w.err = io.WriteString(w.Writer, printed)
 	}
 	return len(text), nil
 }

@@ -106,7 +106,7 @@ func (s *setup) run(cmd *cobra.Command) error {
 		s.say("Choose a model and a platform; then the bot starts. Nothing is written until everything is checked. \"back\" returns to the previous question; Ctrl-C quits.")
 	}
 	always := func() bool { return true }
-	err := s.hold(ctx, []question{
+	err := s.askAll(ctx, []question{
 		{always, s.chooseModel},
 		{func() bool { return s.kind == otherServer }, s.enterAddress},
 		{func() bool { return s.kind != noModel }, s.enterKey},
@@ -127,7 +127,7 @@ func (s *setup) run(cmd *cobra.Command) error {
 	return s.start(cmd)
 }
 
-// prepare reports what would prevent writing the settings, before anything is asked.
+// prepare reports what would prevent writing the settings, before the first question.
 func (s *setup) prepare() error {
 	if _, err := os.Stat(filepath.Dir(s.target)); err != nil {
 		return fmt.Errorf("the folder of --config: %w: create it first", err)
@@ -147,8 +147,8 @@ func (s *setup) start(cmd *cobra.Command) error {
 		return err
 	}
 	for _, agent := range s.app.settings.Agents {
-		if own := cmp.Or(agent.Model, agent.BaseURL); own != "" && s.kind != noModel {
-			s.say("The agent %s keeps its own model, from [[agents]]: %s.", agent.ID, config.ShownAddress(own))
+		if configured := cmp.Or(agent.Model, agent.BaseURL); configured != "" && s.kind != noModel {
+			s.say("The agent %s keeps its own model, from [[agents]]: %s.", agent.ID, config.MaskAddress(configured))
 		}
 	}
 	command := map[bool]string{true: "chat", false: "run"}[s.chosen == inTerminal]

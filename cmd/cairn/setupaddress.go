@@ -101,7 +101,7 @@ func answeredOverHTTP(err error) bool {
 	return ok && e.Status > 0
 }
 
-// speaksTLS reports whether a server that was asked over HTTP wants HTTPS.
+// speaksTLS reports whether a server that got an HTTP request wants HTTPS.
 func speaksTLS(err error) bool {
 	e, ok := errors.AsType[*llm.Error](err)
 	return ok && strings.Contains(e.Message, "HTTPS server")
@@ -116,7 +116,7 @@ var setupWords = strings.NewReplacer(
 
 // modelErrorAt says what is wrong with a model's server, and what to do.
 func (s *setup) modelErrorAt(address string, err error) error {
-	address = config.ShownAddress(address)
+	address = config.MaskAddress(address)
 	if inWords := network.Explain(address, err); inWords != nil {
 		return inWords
 	}

@@ -19,7 +19,7 @@ import (
 
 // dialogue asks questions at a terminal.
 type dialogue struct {
-	tty   *os.File // the terminal; nil: there is none, so nothing is asked
+	tty   *os.File // the terminal; nil: there is none, so setup asks nothing
 	in    *bufio.Reader
 	out   func(text string)
 	again bool // the question was asked or answered before: flags and the environment answer nothing
@@ -36,7 +36,7 @@ var errBack = errors.New("back to the previous question")
 
 // hold asks the questions that apply. At a terminal a question is repeated until its answer is good, and
 // "back" returns to the one before.
-func (d *dialogue) hold(ctx context.Context, questions []question) error {
+func (d *dialogue) askAll(ctx context.Context, questions []question) error {
 	for i := 0; i < len(questions); {
 		if !questions[i].applies() {
 			i++

@@ -98,7 +98,7 @@ func (s *setup) enterKey(ctx context.Context) (err error) {
 	if s.at.APIKey == "" && required {
 		return usage(errors.New("a key is required"))
 	}
-	s.say("Asking %s …", config.ShownAddress(s.at.BaseURL))
+	s.say("Asking %s …", config.MaskAddress(s.at.BaseURL))
 	s.offered, err = listed(ctx, s.at)
 	if err == nil || s.modelName != "" && llm.KindOf(err) != llm.KindAuth && answeredOverHTTP(err) { // some servers list nothing
 		return nil
@@ -166,8 +166,8 @@ func (s *setup) chooseName(ctx context.Context) (err error) {
 	return nil
 }
 
-// modelsShown is how many models a question lists.
-const modelsShown = 15
+// maxModels is how many models a question lists.
+const maxModels = 15
 
 // nameOfModel asks for one of the models that the server offers; without a terminal it takes the one that the bot would choose.
 func (s *setup) nameOfModel(ctx context.Context) (string, error) {
@@ -183,7 +183,7 @@ func (s *setup) nameOfModel(ctx context.Context) (string, error) {
 		return usual, nil
 	}
 	var names []string
-	for _, o := range s.offered[:min(len(s.offered), modelsShown)] {
+	for _, o := range s.offered[:min(len(s.offered), maxModels)] {
 		names = append(names, o.ID)
 	}
 	if more := len(s.offered) - len(names); more > 0 {
@@ -203,7 +203,7 @@ func agentOf(at config.LLM) (agent channel.Agent, model *located, err error) {
 	}
 	model, ok := agent.Model.(*located)
 	if !ok {
-		err = fmt.Errorf("there is no model at %s", config.ShownAddress(at.BaseURL))
+		err = fmt.Errorf("there is no model at %s", config.MaskAddress(at.BaseURL))
 	}
 	return agent, model, err
 }

@@ -114,7 +114,7 @@ func (s simulation) check(asJSON bool) error {
 	case s.from < 0 || s.to < 0 || s.to > 0 && s.to < s.from:
 		return fmt.Errorf("--from %d --to %d is no range of messages", s.from, s.to)
 	case len(s.variants) > maxVariants:
-		return fmt.Errorf("%d variants are too many: at most %d are compared at once", len(s.variants), maxVariants)
+		return fmt.Errorf("%d variants are too many: at most %d can be compared", len(s.variants), maxVariants)
 	}
 	return nil
 }
@@ -149,14 +149,14 @@ func (a *app) simulate(ctx context.Context, s simulation) error {
 
 // recordingOf reads the files into a recording.
 func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []simulate.Question, err error) {
-	said, err := a.readRecords(s.files)
+	messages, err := a.readRecords(s.files)
 	if err != nil {
 		return rec, nil, err
 	}
-	if len(said) == 0 {
+	if len(messages) == 0 {
 		return rec, nil, fmt.Errorf("%s: it has no messages", strings.Join(s.files, ", "))
 	}
-	if s.bot != "" && !slices.ContainsFunc(said, func(m channel.Inbound) bool { return strings.EqualFold(m.Author, s.bot) }) {
+	if s.bot != "" && !slices.ContainsFunc(messages, func(m channel.Inbound) bool { return strings.EqualFold(m.Author, s.bot) }) {
 		return rec, nil, usage(fmt.Errorf("--bot %q: no one in the files has that name", s.bot))
 	}
 	for _, file := range s.files {
@@ -175,7 +175,7 @@ func (a *app) recordingOf(s simulation) (rec simulate.Recording, questions []sim
 			return rec, nil, err
 		}
 	}
-	return simulate.FromFile(filepath.Base(s.files[0]), said, s.bot), questions, nil
+	return simulate.FromFile(filepath.Base(s.files[0]), messages, s.bot), questions, nil
 }
 
 func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Recording, o simulate.Options) error {
@@ -196,18 +196,18 @@ func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Reco
 	if err != nil {
 		return err
 	}
-	shown := simulated{Report: report}
+	output := simulated{Report: report}
 	if s.svg != "" {
-		shown.SVG = report.Chart().File()
+		output.SVG = report.Chart().File()
 	}
 	if s.html != "" {
-		shown.HTML, err = shown.page()
+		output.HTML, err = output.page()
 		if err != nil {
 			return err
 		}
 	}
 	for i, to := range []string{s.svg, s.html} {
-		text := []*string{&shown.SVG, &shown.HTML}[i]
+		text := []*string{&output.SVG, &output.HTML}[i]
 		switch {
 		case to == "" || to == "-" && a.json: // it is in the object
 			continue
@@ -224,7 +224,7 @@ func (a *app) runSimulation(ctx context.Context, s simulation, rec simulate.Reco
 	if !a.json && (s.svg == "-" || s.html == "-") {
 		return nil
 	}
-	return a.show(a.out, shown)
+	return a.show(a.out, output)
 }
 
 // simulated is a report with one column for each variant, and a small chart of each.

@@ -159,7 +159,7 @@ func TestInvalidTraceSettings(t *testing.T) {
 				name, value, _ := strings.Cut(variable, "=")
 				t.Setenv(name, value)
 			}
-			b := &bot{app: new(app), log: slog.New(slog.DiscardHandler)}
+			b := &bot{secrets: new(redactor), log: slog.New(slog.DiscardHandler)}
 			err := check.ErrorOf(b.observers(t.Context()))
 			if want == "" {
 				check.NoError(t, err)

@@ -59,7 +59,7 @@ func (b *bot) watchSettings(hup bool) {
 	if hup {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	watcher := config.Watcher{File: b.app.config, Log: b.log, Apply: b.apply, Current: b.settings}
+	watcher := config.Watcher{File: b.flags.config, Log: b.log, Apply: b.apply, Current: b.settings}
 	b.tasks.Go(func() {
 		defer signal.Stop(signals)
 		watcher.Run(b.ctx, signals)
@@ -68,8 +68,8 @@ func (b *bot) watchSettings(hup bool) {
 
 // apply puts edited settings into force in one step, or changes nothing.
 func (b *bot) apply(s config.Settings) error {
-	b.app.secrets.learn(s.Secrets()...)
-	next, err := b.configured(b.app.flags.over(s))
+	b.secrets.learn(s.Secrets()...)
+	next, err := b.configured(b.flags.over(s))
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (b *bot) apply(s config.Settings) error {
 	memory.In(b.store).Share(next.settings.ShareMemories == config.ShareServer)
 	b.hub.Renew(b.rules(&next.settings))
 	b.log.Info("settings_applied", "changed", changed, "from", "the next turn")
-	if waiting := config.NeedRestart(config.ChangedKeys(&b.app.settings, &next.settings)); len(waiting) > 0 {
+	if waiting := config.NeedRestart(config.ChangedKeys(&b.started, &next.settings)); len(waiting) > 0 {
 		b.log.Warn("settings_need_restart", "settings", waiting)
 	}
 	b.warn(&next.settings)
@@ -158,7 +158,7 @@ func (b *bot) watchDatabase(ctx context.Context) context.Context {
 	b.tasks.Go(func() {
 		for {
 			select {
-			case <-time.After(cmp.Or(b.app.databaseEvery, databaseEvery)):
+			case <-time.After(cmp.Or(b.databaseEvery, databaseEvery)):
 			case <-b.ctx.Done():
 				return
 			}
@@ -264,7 +264,7 @@ func (b *bot) observers(ctx context.Context) (_ []observe.Observer, err error) {
 	for _, headers := range []string{os.Getenv("OTEL_EXPORTER_OTLP_HEADERS"), os.Getenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS")} {
 		for header := range strings.SplitSeq(headers, ",") {
 			_, value, _ := strings.Cut(header, "=")
-			b.app.secrets.learn(strings.TrimSpace(value))
+			b.secrets.learn(strings.TrimSpace(value))
 		}
 	}
 	var failing observe.Incident
@@ -281,6 +281,6 @@ func (b *bot) observers(ctx context.Context) (_ []observe.Observer, err error) {
 	if b.traces == nil {
 		return []observe.Observer{b.metrics}, nil
 	}
-	b.log.Info("traces_sent", "endpoint", config.ShownAddress(b.traces.Endpoint))
+	b.log.Info("traces_sent", "endpoint", config.MaskAddress(b.traces.Endpoint))
 	return []observe.Observer{b.metrics, b.traces}, nil
 }

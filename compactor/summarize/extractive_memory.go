@@ -7,11 +7,10 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"cairn/chat"
 	"cairn/internal/tokens"
+	"cairn/internal/words"
 	"cairn/llm"
 )
 
@@ -176,19 +175,12 @@ func (n *note) add(later *note) {
 func (n *note) draft() MemoryDraft {
 	n.Content = n.sentences[0].speaker + ":"
 	for _, s := range n.sentences {
-		if !endsInMark(n.Content) {
+		if !words.EndsInMark(n.Content) {
 			n.Content += "."
 		}
 		n.Content += " " + s.alone
 	}
 	return n.MemoryDraft
-}
-
-// endsInMark reports whether a text ends in punctuation of any script, perhaps inside quotes, or in
-// the description of an attachment.
-func endsInMark(text string) bool {
-	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(text, `"'”’»)）」』`))
-	return last == '…' || last == ']' || unicode.Is(unicode.Terminal_Punctuation, last)
 }
 
 // cueIn returns the kind of memory for which a text has a cue; "" if none.

@@ -1,7 +1,6 @@
 package summarize
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,45 +11,15 @@ import (
 	"cairn/internal/tokens"
 	"cairn/internal/words"
 	"cairn/llm"
+	"cairn/testkit/chattest"
 	"cairn/testkit/check"
 	"cairn/testkit/wordstest"
 )
 
-var monday = time.Date(2024, 3, 4, 9, 30, 0, 0, time.UTC)
-
-// said returns a conversation of lines "Name: text", a minute apart, from monday on. A line "+3" skips this many days.
-func said(lines ...string) []chat.Message {
-	var messages []chat.Message
-	at := monday
-	for _, line := range lines {
-		var days int
-		if n, _ := fmt.Sscanf(line, "+%d", &days); n == 1 {
-			at = at.AddDate(0, 0, days)
-			continue
-		}
-		name, text, _ := strings.Cut(line, ": ")
-		role := llm.RoleUser
-		if name == "Cairn" {
-			role = llm.RoleAssistant
-		}
-		at = at.Add(time.Minute)
-		messages = append(messages, chat.Message{Seq: int64(len(messages) + 1), Role: role, Author: name, Text: text, Time: at})
-	}
-	return messages
-}
-
-var harbour = said(
-	"Ines: Hey Paul! How are you?",
-	"Paul: Hi Ines! Great, thanks!",
-	"Ines: Wow, Paul! I bought a wooden sailing boat from my uncle in Lisbon yesterday.",
-	"Paul: That's so cool!",
-	"Ines: Thanks! What about you?",
-	"Paul: I decided to quit my job at the bank. We agreed that June 30 is my last day.",
-	"Paul: Sounds good, see you later!",
-	"+3",
-	"Ines: Ok Paul, I need to repaint the hull before the regatta on May 12.",
-	"Paul: I love green tea, and I'm allergic to shellfish, Ines.",
-	"Cairn: The regatta starts at the old lighthouse at 08:30.",
+var (
+	monday  = chattest.Monday
+	said    = chattest.Messages
+	harbour = chattest.Harbour
 )
 
 func TestExtractText(t *testing.T) {
@@ -269,7 +238,7 @@ func FuzzTighten(f *testing.F) {
 		check.Require(t, (text == "" || short != "") && len(short) <= len(text)+4, "%q: got %q", text, short)
 		negations := func(text string) (n int) {
 			for word := range strings.FieldsSeq(text) {
-				n += map[bool]int{true: 1}[negative(plain(word))]
+				n += map[bool]int{true: 1}[words.Denies(words.Bare(word))]
 			}
 			return n
 		}

@@ -151,7 +151,7 @@ func (s *sentence) lasting(names map[string]bool) float64 {
 // foreign reports whether a sentence does not appear to be English.
 func foreign(text string) bool {
 	return !isEnglish(text) && (strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf && unicode.IsLetter(r) }) ||
-		slices.ContainsFunc(strings.Fields(text), func(word string) bool { return ownWords[plain(word)] }))
+		slices.ContainsFunc(strings.Fields(text), func(word string) bool { return ownWords[words.Bare(word)] }))
 }
 
 // traits are features of a sentence.
@@ -172,7 +172,7 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 	named := strings.Count(text, `"`)/2 + strings.Count(text, "“")
 	start := true
 	for _, field := range strings.Fields(dates().ReplaceAllString(text, "")) {
-		word := plain(field)
+		word := words.Bare(field)
 		first, _ := utf8.DecodeRuneInString(strings.TrimLeft(field, `"'“(*_`))
 		t.self = t.self || selfWords[word]
 		t.you = t.you || youWords[word]

@@ -31,7 +31,7 @@ func tighten(text string) string {
 		last := ""
 		next := ""
 		if len(kept) > 0 {
-			last = plain(kept[len(kept)-1])
+			last = words.Bare(kept[len(kept)-1])
 		}
 		if i+1 < len(fields) {
 			next = fields[i+1]
@@ -57,8 +57,8 @@ var starter = lazy.Pattern(`(?i)^(?:(?:by the way|btw|anyway|actually|honestly|t
 
 // spare reports whether a word between last, which was kept, and next may be dropped.
 func spare(word, last, next string) bool {
-	follows := plain(next)
-	if !startsSmall(next) || negative(last) {
+	follows := words.Bare(next)
+	if !startsSmall(next) || words.Denies(last) {
 		return false
 	}
 	switch strings.ToLower(word) {
@@ -87,29 +87,17 @@ kind blast fan part break look try far much many that about under over`)
 	beings       = words.Set(`is was are were be been am i'm it's that's he's she's we're they're you're feel felt feels look looks looked`)
 )
 
-// plain returns a word in lower case without the punctuation around it.
-func plain(word string) string {
-	return strings.ReplaceAll(strings.ToLower(strings.TrimFunc(word, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
-	})), "’", "'")
-}
-
 func startsSmall(text string) bool {
 	r, _ := utf8.DecodeRuneInString(text)
 	return unicode.IsLower(r)
 }
-
-func negative(word string) bool { return strings.HasSuffix(word, "n't") || negations[word] }
-
-var negations = words.Set(`not never no none nothing nobody neither nor without hardly barely scarcely rarely cannot
-dont didnt cant wont isnt wasnt doesnt havent couldnt wouldnt`)
 
 // isEnglish reports whether a sentence has at least two common English words and no letters outside
 // ASCII.
 func isEnglish(text string) bool {
 	n := 0
 	for word := range strings.FieldsSeq(text) {
-		if englishWords[plain(word)] {
+		if englishWords[words.Bare(word)] {
 			n++
 		}
 	}

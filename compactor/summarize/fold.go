@@ -173,7 +173,7 @@ func withoutAnswered(entries []*entry) []*entry {
 // who asked and when.
 func askedFor(e *entry) (terms []string) {
 	first := true
-	for field := range strings.FieldsSeq(bullet().ReplaceAllString(transcript.Citations.ReplaceAllString(e.text, ""), "")) {
+	for field := range strings.FieldsSeq(Bullet().ReplaceAllString(transcript.Citations.ReplaceAllString(e.text, ""), "")) {
 		name := unicode.IsUpper([]rune(strings.TrimLeft(field, "\"'“(") + " ")[0])
 		if !first && !name || first && !name {
 			for _, term := range words.Content(field) {
@@ -195,7 +195,7 @@ func open(line string) bool {
 	if words.IsQuestion(line) {
 		return true
 	}
-	return slices.ContainsFunc(strings.Fields(line), func(word string) bool { return negative(plain(word)) || undecided[plain(word)] })
+	return slices.ContainsFunc(strings.Fields(line), func(word string) bool { return words.Denies(words.Bare(word)) || undecided[words.Bare(word)] })
 }
 
 var undecided = words.Set("yet still open unclear unknown undecided unresolved pending whether maybe perhaps noch offen unklar nicht kein keine encore pas aún todavía no não ainda sin sans ohne не нет пока nie brak")

@@ -15,7 +15,7 @@ func WithFolded(text string, lines []transcript.Line, rows []transcript.Summary)
 		at := strings.Split(row.Text, "\n")
 		for _, l := range row.Lines {
 			if l.At < len(at) {
-				said := statement(at[l.At])
+				said := Statement(at[l.At])
 				rests[said] = append(rests[said], l.Seqs...)
 			}
 		}
@@ -25,7 +25,7 @@ func WithFolded(text string, lines []transcript.Line, rows []transcript.Summary)
 		if l.HasEvidence() || l.At >= len(at) {
 			continue
 		}
-		seqs := slices.Sorted(slices.Values(rests[statement(at[l.At])]))
+		seqs := slices.Sorted(slices.Values(rests[Statement(at[l.At])]))
 		lines[i].Seqs = slices.Compact(seqs)
 	}
 	return lines

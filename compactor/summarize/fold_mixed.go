@@ -12,6 +12,7 @@ import (
 	"cairn/internal/tokens"
 	"cairn/internal/words"
 	"cairn/llm"
+	"cairn/transcript"
 )
 
 // apart returns the messages, and the texts of summaries among them. Sentences that a text quotes
@@ -25,8 +26,8 @@ func apart(messages []chat.Message) (said []chat.Message, texts []string) {
 			said = append(said, m)
 			continue
 		}
-		above, quotes, _ := strings.Cut("\n"+m.Text, "\n"+quoted+"\n")
-		if quotes == "" && !hasHeadings(above) && dayLine().MatchString(above) {
+		above, quotes, _ := strings.Cut("\n"+m.Text, "\n"+Quoted+"\n")
+		if quotes == "" && !HasHeadings(above) && dayLine().MatchString(above) {
 			above, quotes = "", above
 		}
 		above = strings.TrimSpace(above)
@@ -62,7 +63,7 @@ func quotedIn(text string, first time.Time) (said []chat.Message) {
 			name = ""
 			words = line
 		}
-		if words == "" || words == shortened {
+		if words == "" || words == transcript.Shortened {
 			continue
 		}
 		if name == assistantName {
@@ -76,7 +77,7 @@ func quotedIn(text string, first time.Time) (said []chat.Message) {
 // inSentences puts each sentence of a long line on a line of its own, so that none has to go as a
 // whole.
 func inSentences(text string) string {
-	if hasHeadings(text) {
+	if HasHeadings(text) {
 		return text
 	}
 	lines := strings.Split(text, "\n")
@@ -132,7 +133,7 @@ func (l foldedLines) tokens() int {
 	if len(l.kept) == 0 {
 		return 0
 	}
-	return tokens.Estimate(written(l.kept)+"\n"+quoted+"\n") + 1
+	return tokens.Estimate(written(l.kept)+"\n"+Quoted+"\n") + 1
 }
 
 // above returns the lines above the chosen sentences.

@@ -1,97 +1,18 @@
-// Summaries with headings, as the prompts ask for them: how they are read, joined and shortened, by
-// whole lines.
+// Summaries with headings, as the prompts ask for them: how they are joined and shortened, by whole
+// lines.
 
 package summarize
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"sort"
 	"strings"
 
-	"cairn/internal/lazy"
 	"cairn/internal/tokens"
 	"cairn/internal/words"
 	"cairn/transcript"
 )
-
-// Headings are the headings of a summary, in their order; the prompts ask for them.
-var Headings = []string{"Goals", "Decisions", "People", "Preferences", "Facts", "Open questions"}
-
-// The indexes in Headings of what is treated in its own way.
-const (
-	underGoals = iota
-	underDecisions
-	underPeople
-	underPreferences
-	underFacts
-	underQuestions
-)
-
-// translated are the headings that some models write although the prompt asks for English ones,
-// each line in the order of Headings: de es fr pt ja zh.
-const translated = `
-Ziele|Entscheidungen|Personen|Vorlieben|Fakten|Offene Fragen
-Objetivos|Decisiones|Personas|Preferencias|Hechos|Preguntas abiertas
-Objectifs|Décisions|Personnes|Préférences|Faits|Questions ouvertes
-Objetivos|Decisões|Pessoas|Preferências|Fatos|Perguntas em aberto
-目標|決定事項|人物|好み|事実|未解決の質問
-目标|决定|人物|偏好|事实|未解决的问题`
-
-// headingAt maps each name that a heading may have, in lower case, to its index in Headings.
-var headingAt = func() map[string]int {
-	at := map[string]int{}
-	for line := range strings.SplitSeq(strings.Join(Headings, "|")+translated, "\n") {
-		for i, name := range strings.Split(line, "|") {
-			at[strings.ToLower(name)] = i
-		}
-	}
-	return at
-}()
-
-// headingNames is a pattern of all names in headingAt.
-var headingNames = strings.Join(slices.Sorted(maps.Keys(headingAt)), "|")
-
-// heading matches a line that is a heading, as models write them.
-var heading = lazy.Pattern(`(?im)^[ \t]*(?:#{1,6}[ \t]*)?\**(?:[\p{So}\x{fe0f}]+[ \t]*|\d{1,2}[.)][ \t]+)?\**(` + headingNames + `)\**[:：]?\**[ \t]*$`)
-
-// bullet matches the marker of a list item.
-var bullet = lazy.Pattern(`(?m)^[ \t]*[-*•][ \t]+`)
-
-// quoted is the heading above sentences that were chosen without a model, where a summary has other
-// headings above them.
-const quoted = "## Messages"
-
-const (
-	unheaded = -1 // above the first heading
-	inQuotes = -2 // under quoted
-)
-
-// kinds returns for each line the index of the heading that it is; -1 if it is none. A heading within
-// a code block is code.
-func kinds(lines []string) []int {
-	at := slices.Repeat([]int{-1}, len(lines))
-	fences := true
-	for i := 0; i < len(lines); i++ {
-		if fences && fence().MatchString(lines[i]) {
-			var end int
-			end, fences = endOfFence(lines, i)
-			if fences { // without an end, there is no code below
-				i = end
-			}
-			continue
-		}
-		if m := heading().FindStringSubmatch(lines[i]); m != nil {
-			at[i] = headingAt[strings.ToLower(m[1])]
-		}
-	}
-	return at
-}
-
-func hasHeadings(text string) bool {
-	return slices.ContainsFunc(kinds(strings.Split(text, "\n")), func(at int) bool { return at >= 0 })
-}
 
 // entry is a line of a summary, with the indented lines and code that belong to it. Entries are kept
 // or dropped as a whole.
@@ -108,7 +29,7 @@ type entry struct {
 func entriesOf(texts []string) (all []*entry) {
 	for part, text := range texts {
 		lines := strings.Split(text, "\n")
-		headings := kinds(lines)
+		headings := HeadingsOf(lines)
 		under := unheaded
 		open := false
 		fences := true // open: the entry goes on
@@ -118,15 +39,15 @@ func entriesOf(texts []string) (all []*entry) {
 			case headings[i] >= 0:
 				under = headings[i]
 				open = false
-			case line == quoted:
+			case line == Quoted:
 				under = inQuotes
 				open = false
-			case line == "" || line == shortened:
+			case line == "" || line == transcript.Shortened:
 				open = false
 			default:
-				if fences && fence().MatchString(line) {
+				if fences && Fence().MatchString(line) {
 					var end int
-					end, fences = endOfFence(lines, i)
+					end, fences = EndOfFence(lines, i)
 					if fences {
 						line = strings.Join(lines[i:end+1], "\n")
 						i = end
@@ -169,7 +90,7 @@ func written(entries []*entry) string {
 	}
 	title := ""
 	if len(lines) > 0 {
-		title = quoted
+		title = Quoted
 	}
 	add(inQuotes, title)
 	return strings.Join(lines, "\n")
@@ -179,14 +100,11 @@ func written(entries []*entry) string {
 // what all parts have there.
 func JoinParts(texts []string) string {
 	text := written(entriesOf(texts))
-	if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, shortened) }) && !strings.Contains(text, shortened) {
-		text += "\n" + shortened
+	if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, transcript.Shortened) }) && !strings.Contains(text, transcript.Shortened) {
+		text += "\n" + transcript.Shortened
 	}
 	return text
 }
-
-// shortened marks a summary that something was left out of.
-const shortened = "[shortened]"
 
 // ShortenSummary returns text in at most limit tokens. With headings it keeps whole lines, in the
 // order of valueOf, and none without its heading. Without headings it leaves out sentences from the middle: what matters
@@ -195,21 +113,16 @@ func ShortenSummary(text string, limit int) string {
 	switch {
 	case tokens.Estimate(text) <= limit:
 		return text
-	case hasHeadings(text):
+	case HasHeadings(text):
 		entries := entriesOf([]string{text})
 		rank(entries, nil)
-		kept := fitting(entries, limit-tokens.Estimate("\n"+shortened)-1)
+		kept := fitting(entries, limit-tokens.Estimate("\n"+transcript.Shortened)-1)
 		if len(kept) == 0 {
 			return tokens.Clip(text, limit)
 		}
-		return written(kept) + "\n" + shortened
+		return written(kept) + "\n" + transcript.Shortened
 	}
 	return withoutMiddle(text, limit)
-}
-
-// withoutHeadings removes headings and list markers from a summary.
-func withoutHeadings(text string) string {
-	return bullet().ReplaceAllString(heading().ReplaceAllString(text, ""), "")
 }
 
 // fitting returns the most valuable entries that fit into limit tokens, in their order.
@@ -259,7 +172,7 @@ func withoutMiddle(text string, limit int) string {
 	}
 	without := func(n int) string {
 		at := (len(sentences) - n) / 2
-		return strings.TrimSpace(strings.Join(sentences[:at], "") + "\n" + shortened + strings.Join(sentences[at+n:], ""))
+		return strings.TrimSpace(strings.Join(sentences[:at], "") + "\n" + transcript.Shortened + strings.Join(sentences[at+n:], ""))
 	}
 	n := sort.Search(len(sentences), func(n int) bool { return tokens.Estimate(without(n)) <= limit })
 	if n == len(sentences) { // nothing would be left

@@ -79,6 +79,15 @@ func ClippedItems(messages []chat.Message, most int) []Item {
 	return items
 }
 
+// MessagesIn returns the contents of items, without secrets.
+func MessagesIn(items []Item) []chat.Message {
+	messages := make([]chat.Message, len(items))
+	for i, it := range items {
+		messages[i] = it.Said
+	}
+	return messages
+}
+
 // ItemsOfRow returns the text of a summary as items.
 func ItemsOfRow(c transcript.Summary, most int) []Item {
 	l := labelledText{"summary", fmt.Sprintf(" from=\"%d\" to=\"%d\"", c.From, c.To), secrets.Mask(c.Text)}

@@ -1,17 +1,14 @@
-// Package summarize writes and checks summaries without a model: the extractive summarizer selects
-// sentences and memories from the messages; the judge decides by names, numbers and words whether
-// a text from any source is acceptable as the summary of its span; items are the span as the judge
-// and a model read it. All of it is pure.
+// Package summarize writes summaries without a model: the extractive summarizer selects sentences
+// and memories from the messages, and folds summaries by whole lines. It also has what any summarizer
+// needs: items, which are the span as a model and the judge read it, the form of a summary, and the job
+// that is given to a summarizer. All of it is pure.
 package summarize
 
 import (
 	"context"
-	"strings"
 
 	"cairn/chat"
-	"cairn/internal/lazy"
 	"cairn/llm"
-	"cairn/llm/clean"
 	"cairn/transcript"
 )
 
@@ -94,19 +91,3 @@ var importance = func() map[string]float64 {
 	}
 	return worth
 }()
-
-var toolSyntax = lazy.Pattern(`(?i)<tool_call|<function[=_]|<\|tool|"name"\s*:\s*"(?:summarize|memory_save)"|^\s*(?:summarize|memory_save)\s*\(|✿FUNCTION✿:\s*(?:summarize|memory_save)|^\s*(?:\*\*)?Action(?: \d+)?:(?:\*\*)?\s*(?:summarize|memory_save)\b`)
-
-// cleaned returns what a model wrote without its reasoning and the marks of its template.
-func cleaned(text string) string { return strings.TrimSpace(clean.Summary(text)) }
-
-// Broken returns why an answer with this finish reason cannot be complete; "" if it may be.
-func Broken(finish string) Refusal {
-	switch finish {
-	case llm.FinishLength:
-		return refusedCutOff
-	case llm.FinishFilter:
-		return refusedFiltered
-	}
-	return ""
-}

@@ -56,9 +56,7 @@ func TestTextReachesWorkerUnchanged(t *testing.T) {
 		"Promise<Answer | null>", "a <summary>of</b> x </details>", "‹quoted› «so» <– arrow", "我决定五月搬到都灵。", "Я решил переехать в Турин в мае.",
 	} {
 		check.Contains(t, "material", PlainText(ItemsOf(said("Аня: "+text), 1000)), `from="Аня"`, ">"+text+"</message>")
-		check.That(t, !Declines(text), "%q: recognized as a refusal", text)
 	}
-	check.That(t, !Declines("К сожалению, сервер упал; Аня чинит его."), "bad news are recognized as a refusal")
 }
 
 func TestLongMessageIsSplit(t *testing.T) {
@@ -109,20 +107,6 @@ func TestWorkerInstructions(t *testing.T) {
 	check.That(t, brief <= 370 && long <= 1000, "got prompts of %d and %d tokens", brief, long)
 }
 
-// A worker declines in the language of its request.
-func TestRefusalsInEachLanguage(t *testing.T) {
-	for text, declined := range map[string]string{
-		"Wir verschieben den Start der Garten-App auf den 9. Mai, weil die Druckerei im Verzug ist.":             "Es tut mir leid, aber ich kann diese Unterhaltung nicht zusammenfassen.",
-		"Aplazamos el lanzamiento de la aplicación del jardín al 9 de mayo, porque la imprenta va con retraso.":  "Lo siento, no puedo resumir esta conversación.",
-		"Nous repoussons le lancement de l'application du jardin au 9 mai, parce que l'imprimeur est en retard.": "Je suis désolé, mais je ne peux pas résumer cette conversation.",
-		"Vamos adiar o lançamento do aplicativo do jardim para 9 de maio, porque a gráfica está atrasada.":       "Desculpe, não posso resumir esta conversa.",
-		"印刷所が遅れているので、庭アプリの公開を5月9日に延期します。":                                                                        "申し訳ありませんが、この会話を要約することはできません。",
-		"因为印刷厂延误了，我们把花园应用的发布推迟到5月9日。":                                                                            "抱歉，我无法总结这段对话。",
-	} {
-		check.That(t, judged(declined, said("Ines: "+text)) != nil, "%s: accepted", declined)
-	}
-}
-
 // Small models translate the headings that the prompt asks them to keep.
 func TestPartsAreJoinedByHeading(t *testing.T) {
 	for _, summary := range []string{
@@ -150,10 +134,10 @@ func TestSummaryWithoutHeadingsIsShortenedInMiddle(t *testing.T) {
 		}
 		text := strings.Join(all, " ")
 		short := ShortenSummary(text, tokens.Estimate(text)/2)
-		got := words.Sentences(strings.ReplaceAll(short, shortened, "\n"+shortened+"\n"))
-		check.That(t, got[0] == all[0] && got[len(got)-1] == all[59] && strings.Count(short, shortened) == 1 && tokens.Estimate(short) <= tokens.Estimate(text)/2, "got %q", short)
+		got := words.Sentences(strings.ReplaceAll(short, transcript.Shortened, "\n"+transcript.Shortened+"\n"))
+		check.That(t, got[0] == all[0] && got[len(got)-1] == all[59] && strings.Count(short, transcript.Shortened) == 1 && tokens.Estimate(short) <= tokens.Estimate(text)/2, "got %q", short)
 		for _, s := range got {
-			check.That(t, s == shortened || strings.Contains(text, s), "a sentence is cut: %q", s)
+			check.That(t, s == transcript.Shortened || strings.Contains(text, s), "a sentence is cut: %q", s)
 		}
 	}
 }

@@ -17,12 +17,12 @@ import (
 )
 
 // showAnswer replaces the deferral, or the message whose button was pressed, with page n of a list or with a text. A private
-// answer to what all see is a message of its own; a deferral must be deleted first, or that would be public too.
+// answer to what all see is a separate message; a deferral must be deleted first, or that would be public too.
 func (c *commands) showAnswer(ctx context.Context, i interaction, line string, n int, answer command.Answer) error {
 	answer = answer.Fenced()
 	if answer.Private && i.flags() == 0 {
 		if !i.isButton() {
-			if err := c.rest.do(ctx, call{method: http.MethodDelete, path: c.originalPath(i), ownToken: true}); err != nil {
+			if err := c.rest.do(ctx, call{method: http.MethodDelete, path: c.originalPath(i), tokenInPath: true}); err != nil {
 				return err
 			}
 		}
@@ -35,7 +35,7 @@ func (c *commands) showAnswer(ctx context.Context, i interaction, line string, n
 		first = answerPost(pieces[0], 0)
 		more = pieces[1:]
 	}
-	err := c.rest.do(ctx, call{method: http.MethodPatch, path: c.originalPath(i), body: first, ownToken: true})
+	err := c.rest.do(ctx, call{method: http.MethodPatch, path: c.originalPath(i), body: first, tokenInPath: true})
 	for _, piece := range more {
 		if err == nil {
 			err = c.followUp(ctx, i, piece, i.flags())
@@ -47,7 +47,7 @@ func (c *commands) showAnswer(ctx context.Context, i interaction, line string, n
 // followUp sends another message about an interaction. Discord accepts no nonce here, so a repetition could post it twice.
 func (c *commands) followUp(ctx context.Context, i interaction, text string, flags int) error {
 	p := answerPost(text, flags)
-	return c.rest.do(ctx, call{method: http.MethodPost, path: c.webhookPath(i), body: p, ownToken: true, notIdempotent: true})
+	return c.rest.do(ctx, call{method: http.MethodPost, path: c.webhookPath(i), body: p, tokenInPath: true, notIdempotent: true})
 }
 
 func (c *commands) webhookPath(i interaction) string {
@@ -82,11 +82,11 @@ func (c *commands) runText(ctx context.Context, name string, m message, in chann
 			key = "then " + first
 		}
 		for n, text := range pieces {
-			made, err := c.poster.create(ctx, place, newPost(place, text, to, nonce("command", name, key, n)), false)
+			posted, err := c.poster.create(ctx, place, newPost(place, text, to, nonce("command", name, key, n)), false)
 			if err != nil {
 				return err
 			}
-			first = cmp.Or(first, made.ID)
+			first = cmp.Or(first, posted.ID)
 			to = ""
 		}
 		return nil

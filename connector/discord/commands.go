@@ -125,7 +125,7 @@ func (o option) value() string {
 	return string(o.Value)
 }
 
-// onInteraction handles an interaction in its own goroutine, not in the channel's queue: Discord waits only 3 seconds.
+// onInteraction handles an interaction in a goroutine, not in the channel's queue: Discord waits only 3 seconds.
 func (c *commands) onInteraction(i interaction) {
 	if i.ID != "" && i.Token != "" {
 		where := place{ID: i.ChannelID, Guild: i.GuildID}.conversation()
@@ -236,7 +236,7 @@ func (c *commands) callback(ctx context.Context, i interaction, kind discordgo.I
 		Type discordgo.InteractionResponseType `json:"type"`
 		Data any                               `json:"data,omitempty"`
 	}{kind, data}
-	err := c.rest.do(ctx, call{method: http.MethodPost, path: "/interactions/" + i.ID + "/" + i.Token + "/callback", body: body, ownToken: true})
+	err := c.rest.do(ctx, call{method: http.MethodPost, path: "/interactions/" + i.ID + "/" + i.Token + "/callback", body: body, tokenInPath: true})
 	if refusalIn(err).code == codeAnswered { // an earlier try got through
 		return nil
 	}

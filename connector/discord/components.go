@@ -36,9 +36,9 @@ func appParts(m message) (parts []platform.Part) {
 }
 
 // withoutRepetition returns the text of parts, unless the message says the same.
-func withoutRepetition(said string, parts []platform.Part) string {
+func withoutRepetition(content string, parts []platform.Part) string {
 	text := platform.RenderParts(parts)
-	if platform.Holds(said, text) {
+	if platform.Contains(content, text) {
 		return ""
 	}
 	return text
@@ -79,7 +79,7 @@ func mediaPart(kind, address, description string, files map[string]bool) platfor
 	return platform.Part{Media: kind, Label: cmp.Or(description, name)}
 }
 
-// Kinds of components (Discord, Components: Component Types). A container, a section and a label need no case of their own.
+// Kinds of components (Discord, Components: Component Types). A container, a section and a label need no case.
 const (
 	actionsRow     = 1
 	buttonKind     = 2
@@ -90,7 +90,7 @@ const (
 	textDisplay    = 10
 	thumbnail      = 11
 	mediaGallery   = 12
-	fileShown      = 13
+	fileComponent  = 13
 	separator      = 14
 	firstFormField = 19 // file upload, and later radio buttons and checkboxes
 	lastFormField  = 23
@@ -131,7 +131,7 @@ func componentPart(c map[string]any, depth int, files map[string]bool) (p platfo
 		p.Text = platform.StringIn(c, "content")
 	case thumbnail:
 		p = mediaOf("image", c, "media", files)
-	case fileShown:
+	case fileComponent:
 		p = mediaOf("file", c, "file", files)
 		p.Label = cmp.Or(platform.StringIn(c, "name"), p.Label)
 		if p.Media == "" || files[p.Label] {

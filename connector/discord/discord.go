@@ -21,6 +21,8 @@ const Name = "discord"
 // Discord is the connector: the parts that read and write, and what they share. Its methods are safe for concurrent use.
 type Discord struct {
 	*platform.Base
+	*history
+	*poster
 	o      Options
 	pauses *pauses
 	files  *platform.Files
@@ -28,8 +30,6 @@ type Discord struct {
 	state  *stateCache
 	queue  *platform.KeyedQueue[func()] // work on events, by channel
 
-	history  *history
-	poster   *poster
 	events   *events
 	sessions *sessions
 }
@@ -50,10 +50,10 @@ type pauses struct {
 	identify platform.Backoff // between two new sessions; First: Discord's 5 s (Gateway: Rate Limiting) and some margin
 
 	open      time.Duration // from the dial to READY
-	firstPost time.Duration // from the first text of a reply to its first message, so that a short reply is posted whole
+	firstPost time.Duration // from the first text of a reply to its first message, so that a short reply is posted complete
 	edit      time.Duration // between two edits of a reply; Discord documents no limit, but starts refusing edits below this
 	typing    time.Duration // between two typing requests; Discord shows each for 10 s
-	review    time.Duration // how far back a quiet channel is checked for edits and deletions made while the bot was offline
+	review    time.Duration // how far back a quiet channel is checked for edits and deletions while the bot was offline
 }
 
 // Options are the settings of the connector.
@@ -79,8 +79,6 @@ func New(o Options) (*Discord, error) {
 	}
 	o.CatchUp = cmp.Or(o.CatchUp, channel.DefaultCatchUp)
 	base := platform.NewBase(Name, o.Log)
-	base.Link.Pause = platform.Backoff{First: time.Second, Most: maxPause}
-	base.Link.Steady = steadyAfter
 	base.Link.Hint = silentHint
 	base.MissedAfter = func(newest, _ string, since time.Time) string {
 		if timeOf(newest).Before(since) {
@@ -94,7 +92,7 @@ func New(o Options) (*Discord, error) {
 // defaultPauses are those of the connector, apart from tests.
 func defaultPauses() *pauses {
 	return &pauses{
-		identify: platform.Backoff{First: 5500 * time.Millisecond, Most: maxIdentifyPause}, open: 20 * time.Second, firstPost: 700 * time.Millisecond,
+		identify: platform.Backoff{First: 5500 * time.Millisecond, Max: maxIdentifyPause}, open: 20 * time.Second, firstPost: 700 * time.Millisecond,
 		edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
 	}
 }
@@ -103,12 +101,12 @@ func defaultPauses() *pauses {
 func assemble(o Options, base *platform.Base) *Discord {
 	d := &Discord{
 		Base: base, o: o, pauses: defaultPauses(), rest: newREST(o.APIBase, o.Token, &base.Clock), state: &stateCache{},
-		queue: &platform.KeyedQueue[func()]{Group: base.Work, Do: platform.CallEach},
+		queue: &platform.KeyedQueue[func()]{Group: base.Work},
 	}
 	d.files = &platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.rest.fetch}
 	translator := &translator{state: d.state, files: d.files}
 	d.history = &history{base: base, rest: d.rest, state: d.state, translator: translator, started: time.Now()}
-	d.poster = &poster{base: base, rest: d.rest, state: d.state}
+	d.poster = &poster{base: base, rest: d.rest, state: d.state, pauses: d.pauses, history: d.history}
 	backfill := &backfill{base: base, state: d.state, queue: d.queue, pauses: d.pauses, catchUp: o.CatchUp}
 	servers := &servers{log: base.Log, ids: make(map[string]bool)}
 	d.events = &events{
@@ -129,28 +127,8 @@ func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
 	return d.Serve(ctx, hub, d.rest.client, d.sessions.supervise)
 }
 
-// History returns a page of a conversation; see channel.Historian.
-func (d *Discord) History(ctx context.Context, conversation string, request channel.Look) (page channel.Page, err error) {
-	return d.history.read(ctx, conversation, request)
-}
-
 // Split splits a reply into messages.
 func (d *Discord) Split(text string) []string { return split(text) }
-
-// React adds a reaction to a message. If the bot lacks the permission, it logs that once per channel and returns nil.
-func (d *Discord) React(ctx context.Context, conversation, id string, reaction channel.Reaction) error {
-	return d.poster.React(ctx, conversation, id, reaction)
-}
-
-// Whisper writes a direct message, which names the place it is about.
-func (d *Discord) Whisper(ctx context.Context, conversation, person, text string) error {
-	return d.poster.Whisper(ctx, conversation, person, text)
-}
-
-// CannotWrite returns why the bot may not write in a conversation; see channel.WriteChecker.
-func (d *Discord) CannotWrite(conversation string) (why string) {
-	return d.poster.CannotWrite(conversation)
-}
 
 const completeTimeout = 10 * time.Second
 

@@ -35,13 +35,13 @@ func (e *events) handle(name string, data json.RawMessage) error {
 			e.base.Log.Error("handle_event_failed", "event", name, "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
-	e.base.Heard()
+	e.base.NoteEvent()
 	switch name {
 	case "READY":
 		return e.onReady(data)
 	case "RESUMED":
 		e.base.Link.Established()
-		e.base.LookAgain()
+		e.base.Recheck()
 	case "MESSAGE_CREATE":
 		e.onMessageCreate(read[message](data))
 	case "MESSAGE_UPDATE":
@@ -114,7 +114,7 @@ func (e *events) onMessageCreate(m message) {
 	switch {
 	case m.Author == nil || !m.isChat():
 	case m.Author.ID == me.ID:
-		e.translator.noteOwn(m.ID)
+		e.translator.noteFromBot(m.ID)
 	default:
 		e.enqueue(m.ChannelID, m.GuildID, func(ctx context.Context, p place) { e.deliver(ctx, p, m) })
 	}
@@ -125,7 +125,7 @@ func (e *events) enqueue(channelID, guildID string, work func(ctx context.Contex
 	e.queue.Add(channelID, func() {
 		ctx := e.base.Work.Ctx
 		work(ctx, locate(ctx, e.rest, e.state, channelID, guildID))
-	})
+	}, platform.CallEach)
 }
 
 func (e *events) deliver(ctx context.Context, p place, m message) {
@@ -189,12 +189,12 @@ type deletion struct {
 	IDs       []string
 }
 
-func (e *events) onMessageDelete(gone deletion) {
-	if gone.ID != "" {
-		gone.IDs = append(gone.IDs, gone.ID)
+func (e *events) onMessageDelete(deleted deletion) {
+	if deleted.ID != "" {
+		deleted.IDs = append(deleted.IDs, deleted.ID)
 	}
-	e.enqueue(gone.ChannelID, gone.GuildID, func(ctx context.Context, p place) {
-		e.base.Store(ctx, func() error { return e.base.Hub.Delete(ctx, p.conversation(), gone.IDs...) })
+	e.enqueue(deleted.ChannelID, deleted.GuildID, func(ctx context.Context, p place) {
+		e.base.Store(ctx, func() error { return e.base.Hub.Delete(ctx, p.conversation(), deleted.IDs...) })
 	})
 }
 
@@ -208,7 +208,7 @@ func locate(ctx context.Context, rest *rest, state *stateCache, id, guild string
 	if guild == "" {
 		return place{ID: id}
 	}
-	platform.Retry(ctx, platform.Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
+	platform.Retry(ctx, platform.Backoff{First: time.Second, Max: time.Minute}, func() (done bool) {
 		p = place{}
 		err := rest.do(ctx, call{method: "GET", path: "/channels/" + id, into: &p})
 		return err == nil || errors.Is(err, channel.ErrGone)

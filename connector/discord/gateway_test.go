@@ -114,7 +114,7 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 func TestSessionsAreBegunNoMoreOftenThanDiscordTakes(t *testing.T) {
 	t.Parallel()
 	t.Run("each some seconds after the other", func(t *testing.T) {
-		r := newRig(t, discordtest.Options{IdentifyEvery: time.Second / 2}, func(d *Discord) { d.pauses.identify = platform.Backoff{First: time.Second, Most: time.Second} }).start()
+		r := newRig(t, discordtest.Options{IdentifyEvery: time.Second / 2}, func(d *Discord) { d.pauses.identify = platform.Backoff{First: time.Second, Max: time.Second} }).start()
 		r.Invalidate(false)
 		r.connected(2)
 		check.Equal(t, "connections", len(r.Connections()), 2)

@@ -1,4 +1,4 @@
-// The history of channels and threads, page by page, and the bot's own messages in it.
+// The history of channels and threads, page by page, and the bot's messages in it.
 
 package discord
 
@@ -26,8 +26,8 @@ type history struct {
 	started    time.Time // an earlier process may have started answering messages older than this
 }
 
-// read returns a page of a conversation; see channel.Historian.
-func (h *history) read(ctx context.Context, conversation string, request channel.Look) (page channel.Page, err error) {
+// History returns a page of a conversation; see channel.Historian.
+func (h *history) History(ctx context.Context, conversation string, request channel.Look) (page channel.Page, err error) {
 	id := channelID(conversation)
 	limit := min(max(request.Limit, 1), maxPage)
 	background := request.After != "" // no one waits for missed messages

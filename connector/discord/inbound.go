@@ -20,15 +20,15 @@ import (
 
 // translator converts messages from Discord's form to the hub's.
 type translator struct {
-	state *stateCache
-	files *platform.Files
-	own   platform.Cache // the bot's own messages
+	state   *stateCache
+	files   *platform.Files
+	fromBot platform.Cache // messages of the bot
 }
 
-// noteOwn notes that the bot wrote a message: people may reply to it.
-func (t *translator) noteOwn(id string) { t.own.Set(id, "") }
+// noteFromBot notes that the bot wrote a message: people may reply to it.
+func (t *translator) noteFromBot(id string) { t.fromBot.Set(id, "") }
 
-// inbound converts a message. ok is false for system messages, the bot's own messages, and messages without readable content.
+// inbound converts a message. ok is false for system messages, the bot's messages, and messages without readable content.
 func (t *translator) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	me := t.state.self()
 	if m.ID == "" || m.Author == nil || m.Author.ID == "" || m.Author.ID == me.ID || !m.isChat() {
@@ -71,12 +71,12 @@ func (t *translator) inbound(m message, p place) (in channel.Inbound, ok bool) {
 
 func (t *translator) addresses(m message, p place, me self) bool {
 	named := func(u mentioned) bool { return u.ID == me.ID } // or in the text, where a server tells no mentions
-	own := m.Referenced != nil && m.Referenced.Author != nil && m.Referenced.Author.ID == me.ID
+	toBot := m.Referenced != nil && m.Referenced.Author != nil && m.Referenced.Author.ID == me.ID
 	// Discord may leave out the message that a reply refers to (Message: Message Structure).
 	if to := m.Reference; to != nil && to.Type == discordgo.MessageReferenceTypeDefault && m.Referenced == nil {
-		_, own = t.own.Find(to.MessageID)
+		_, toBot = t.fromBot.Find(to.MessageID)
 	}
-	return own || slices.ContainsFunc(m.Mentions, named) || strings.Contains(m.text(), "<@"+me.ID+">") ||
+	return toBot || slices.ContainsFunc(m.Mentions, named) || strings.Contains(m.text(), "<@"+me.ID+">") ||
 		strings.Contains(m.text(), "<@!"+me.ID+">") || t.state.guild(p.Guild).hasRole(m.Roles)
 }
 
@@ -86,12 +86,12 @@ var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::
 // textOf returns a message as plain text: the title of a forum's post, its content with names instead of ids, then in
 // brackets its stickers, poll and the messages it forwards, and then what an app built it of.
 func (t *translator) textOf(m message, guild string, me self, program bool) string {
-	said := t.replaceIDs(t.stripMentions(m.text(), guild, me), m, guild, me)
+	text := t.replaceIDs(t.stripMentions(m.text(), guild, me), m, guild, me)
 	title := ""
-	if post := t.state.place(m.ID); m.ID == m.ChannelID && post.Name != "" && !command.Is(said) { // the first message of a post has the post's id
+	if post := t.state.place(m.ID); m.ID == m.ChannelID && post.Name != "" && !command.Is(text) { // the first message of a post has the post's id
 		title = "[post: " + post.Name + "]"
 	}
-	parts := []string{title, said}
+	parts := []string{title, text}
 	for _, s := range m.Snapshots { // they do not say whether a program wrote them
 		parts = append(parts, "[forwarded] "+t.textOf(s.Message, guild, me, true))
 	}
@@ -106,7 +106,7 @@ func (t *translator) textOf(m message, guild string, me self, program bool) stri
 		parts = append(parts, fmt.Sprintf("[poll: %s — %s]", p.Question.Text, strings.Join(answers, " / ")))
 	}
 	if program { // the embeds of people are previews of links
-		parts = append(parts, t.replaceIDs(withoutRepetition(said, appParts(m)), m, guild, me))
+		parts = append(parts, t.replaceIDs(withoutRepetition(text, appParts(m)), m, guild, me))
 	}
 	return lines(parts)
 }

@@ -14,7 +14,7 @@ import (
 
 const (
 	perSecond           = 40 // requests on all routes together; with a burst, at most the 50 that Discord allows in a second (Rate Limits: Global Rate Limit)
-	burst               = 10 // requests at once
+	burst               = 10 // requests without a pause
 	backgroundPerSecond = 25 // requests in the background, so that there is room for others
 	invalidCost         = 4  // requests for which an invalid one counts, so that the 10 000 that ban the IP address are out of reach
 )
@@ -37,7 +37,7 @@ func (l *limits) refused(c call) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	wait := max(0, time.Until(l.until[c.route()]))
-	if !c.ownToken {
+	if !c.tokenInPath {
 		wait = max(wait, time.Until(l.until[""]))
 	}
 	return wait
@@ -49,7 +49,7 @@ func (l *limits) wait(ctx context.Context, c call) error {
 			return err
 		}
 	}
-	if c.ownToken {
+	if c.tokenInPath {
 		return nil
 	}
 	return l.all.Wait(ctx)

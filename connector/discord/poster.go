@@ -17,29 +17,31 @@ type poster struct {
 	base            *platform.Base
 	rest            *rest
 	state           *stateCache
+	pauses          *pauses
+	history         *history
 	reactionRefused platform.Cache // channels in which Discord refuses reactions
 }
 
 // create posts a message and returns it. If one with the same nonce was posted before, it returns that.
-func (p *poster) create(ctx context.Context, channel string, message post, once bool) (made message, err error) {
-	c := call{method: http.MethodPost, path: "/channels/" + channel + "/messages", body: message, into: &made, once: once}
+func (p *poster) create(ctx context.Context, channel string, message post, once bool) (created message, err error) {
+	c := call{method: http.MethodPost, path: "/channels/" + channel + "/messages", body: message, into: &created, once: once}
 	err = p.rest.do(ctx, c)
-	if refusalIn(err).code == codeNoReplyHere {
+	if refusalIn(err).code == codeCannotReply {
 		message.Reference = nil
 		c.body = message
 		err = p.rest.do(ctx, c)
 	}
-	if err == nil && made.ID == "" {
+	if err == nil && created.ID == "" {
 		err = fmt.Errorf("%s: the answer has no id", c.describe())
 	}
-	return made, err
+	return created, err
 }
 
 func (p *poster) edit(ctx context.Context, channel, id, text string, once bool) error {
 	return p.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: textPost(text), once: once})
 }
 
-// Whisper writes a direct message, which names the place it is about: only a command of Discord's own can be answered in a place to
+// Whisper writes a direct message, which names the place it is about: only a slash command of Discord can be answered in a place to
 // one person alone.
 func (p *poster) Whisper(ctx context.Context, conversation, person, text string) error {
 	var direct place

@@ -47,20 +47,20 @@ func newREST(base, token string, clock *platform.Clock) *rest {
 
 // call is one request. It may be repeated after a server error, so a POST needs a nonce, once or notIdempotent.
 type call struct {
-	method     string
-	path       string // below /api/v9, with the query
-	body       any    // sent as JSON; nil: nothing
-	into       any    // the JSON of the response is decoded into it; nil: ignored
-	once       bool   // one try, without waiting for rate limits
-	background bool   // leaves room for other requests
-	ownToken   bool   // its path contains a token, so the bot's token and the global rate limit do not apply
+	method      string
+	path        string // below /api/v9, with the query
+	body        any    // sent as JSON; nil: nothing
+	into        any    // the JSON of the response is decoded into it; nil: ignored
+	once        bool   // one try, without waiting for rate limits
+	background  bool   // leaves room for other requests
+	tokenInPath bool   // its path contains a token, so the bot's token and the global rate limit do not apply
 
 	notIdempotent bool // repeated only after a rate limit, when it certainly had no effect
 }
 
 // do makes a request. It waits for rate limits and retries failures, both a limited number of times.
 func (r *rest) do(ctx context.Context, c call) error {
-	pause := platform.Backoff{First: 300 * time.Millisecond, Most: time.Minute}
+	pause := platform.Backoff{First: 300 * time.Millisecond, Max: time.Minute}
 	tries := 1
 	waits := 0
 	for {
@@ -130,7 +130,7 @@ func (r *rest) send(ctx context.Context, c call) (*http.Response, error) {
 	if c.body != nil {
 		q.Header.Set("Content-Type", "application/json")
 	}
-	if !c.ownToken {
+	if !c.tokenInPath {
 		q.Header.Set("Authorization", "Bot "+r.token)
 	}
 	q.Header.Set("User-Agent", userAgent)
@@ -179,7 +179,7 @@ func (c call) route() string {
 
 // describe names a request in errors, without the tokens that some paths contain.
 func (c call) describe() string {
-	if c.ownToken {
+	if c.tokenInPath {
 		return c.method + " an answer to an interaction"
 	}
 	return c.method + " " + c.path
@@ -201,7 +201,7 @@ const (
 	codeUnknownMessage = 10008
 	codeNotPermitted   = 50013
 	codeAnswered       = 40060  // the interaction was already acknowledged
-	codeNoReplyHere    = 160002 // cannot reply without permission to read message history
+	codeCannotReply    = 160002 // cannot reply without permission to read message history
 )
 
 // refusalOf reads a response into a refusal, as far as it has the expected form.
@@ -219,7 +219,7 @@ func refusalOf(c call, resp *http.Response, body []byte) refusal {
 		r.message = answer.Message
 	}
 	if resp.StatusCode == http.StatusTooManyRequests {
-		// Discord's own limits have a retry_after (Rate Limits: Exceeding A Rate Limit); a ban of the address has none.
+		// Discord's limits have a retry_after (Rate Limits: Exceeding A Rate Limit); a ban of the address has none.
 		r.global = answer.Global || resp.Header.Get("X-RateLimit-Global") == "true" || answer.RetryAfter == 0
 		header, _ := strconv.ParseFloat(resp.Header.Get("Retry-After"), 64) // an invalid one counts as missing
 		r.after = time.Duration(cmp.Or(answer.RetryAfter, header) * float64(time.Second))

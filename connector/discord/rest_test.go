@@ -79,7 +79,7 @@ func TestLimits(t *testing.T) {
 		for i, at := range waited[50:] {
 			check.Require(t, at-waited[i] >= time.Second, "51 requests in %v", at-waited[i])
 		}
-		check.NoError(t, l.wait(t.Context(), call{ownToken: true}))
+		check.NoError(t, l.wait(t.Context(), call{tokenInPath: true}))
 		check.Equal(t, "an answer to an interaction waits", time.Since(begin), waited[len(waited)-1])
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestLimits(t *testing.T) {
 		check.Equal(t, "and no other", l.refused(b), 0)
 		l.learn(b, refusal{status: 429, after: 2 * time.Second, global: true}, nil)
 		check.Equal(t, "a 429 for all routes stops others", l.refused(call{path: "/users/@me"}), 2*time.Second)
-		check.Equal(t, "but no answer to an interaction", l.refused(call{path: "/interactions/1", ownToken: true}), 0)
+		check.Equal(t, "but no answer to an interaction", l.refused(call{path: "/interactions/1", tokenInPath: true}), 0)
 		time.Sleep(3 * time.Second)
 		check.Equal(t, "then it does not", l.refused(a), 0)
 	})
@@ -133,7 +133,7 @@ func TestARefusalIsForGoodOnlyIfDiscordSaysSo(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			tries := 0
 			rest := offline(t, func(*http.Request) (int, string) { tries++; return c.status, c.body }).rest
-			err := rest.do(t.Context(), call{method: "PATCH", path: "/webhooks/1/SECRET/messages/@original", ownToken: true})
+			err := rest.do(t.Context(), call{method: "PATCH", path: "/webhooks/1/SECRET/messages/@original", tokenInPath: true})
 			check.Lacks(t, "the error", fmt.Sprint(err), "SECRET", token)
 			check.That(t, err != nil && errors.Is(err, channel.ErrGone) == c.gone && tries == c.tries, "%s: %v after %d tries", name, err, tries)
 			check.Equal(t, name+": it waits", refusalIn(err).after, c.wait)

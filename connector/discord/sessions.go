@@ -16,9 +16,7 @@ import (
 )
 
 const (
-	maxPause         = 8 * time.Second // between two connections: RESUME has no daily limit, and people wait
 	maxIdentifyPause = 2 * time.Minute // between two new sessions, so that Discord's 1000 a day suffice (Gateway: Session Start Limit)
-	steadyAfter      = 5 * time.Second // a connection that lasted this long after READY or RESUMED resets the backoff
 )
 
 // sessions starts sessions, as often as Discord allows. Only the goroutine in Run uses it.

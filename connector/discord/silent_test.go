@@ -1,11 +1,9 @@
 package discord
 
 import (
-	"strings"
 	"testing"
 	"time"
 
-	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
 )
 
@@ -24,13 +22,7 @@ func TestSilentGateway(t *testing.T) {
 			stop(r)
 			r.open()
 			r.Run()
-			problem := "waiting for " + waits + ": " + silentHint
-			r.until("the problem", func() bool { return r.connector.Problem() == problem })
-			r.connected(1)
-			r.until("no problem", func() bool { return r.connector.Problem() == "" })
-			r.until("the recovery", func() bool { return strings.Contains(r.Log.String(), "connection_recovered") })
-			check.Equal(t, "warnings", strings.Count(r.Log.String(), "level=WARN msg=connection_silent"), 1)
-			check.Contains(t, "the log", r.Log.String(), "msg=connection_silent connector=discord waits_for=\""+waits+"\" after=500ms hint=\""+silentHint)
+			r.NamesSilence(r.connector, waits, silentHint, func() { r.connected(1) })
 		})
 	}
 }

@@ -24,11 +24,7 @@ const (
 
 type writer struct {
 	*platform.Stream
-	base    *platform.Base
-	rest    *rest
-	pauses  *pauses
-	history *history
-	poster  *poster
+	*poster
 
 	conversation string
 	channel      string
@@ -57,13 +53,10 @@ func (p *streamedPiece) note(m message, text string) {
 }
 
 // Reply returns the writer of one reply.
-func (d *Discord) Reply(conversation string, to []string) channel.Writer {
-	w := &writer{
-		base: d.Base, rest: d.rest, pauses: d.pauses, history: d.history, poster: d.poster,
-		conversation: conversation, channel: channelID(conversation), to: to,
-	}
+func (p *poster) Reply(conversation string, to []string) channel.Writer {
+	w := &writer{poster: p, conversation: conversation, channel: channelID(conversation), to: to}
 	w.key = nonce("stream", w.channel, to, time.Now().UnixNano())
-	w.Stream = platform.NewStream(d.Work, w.typing, d.pauses.firstPost, w.showText)
+	w.Stream = platform.NewStream(p.base.Work, w.typing, p.pauses.firstPost, w.showText)
 	return w
 }
 
@@ -86,7 +79,7 @@ func (w *writer) piece(part int) *streamedPiece {
 	return &w.pieces[part]
 }
 
-// showText shows text, or a part of it. It returns the delay until the next call (0: all is shown), and whether one is of use.
+// showText shows text, or a part of it. It returns the delay until the next call (0: no text is left), and whether one is of use.
 func (w *writer) showText(ctx context.Context, text string) (delay time.Duration, more bool) {
 	if strings.TrimSpace(text) == "" {
 		return 0, true
@@ -138,10 +131,10 @@ func (w *writer) adopt(ctx context.Context, reply string) error {
 // post posts the message that shows a part. If one was posted before, it takes that: they have the same nonce.
 func (w *writer) post(ctx context.Context, part int, text string, once bool) error {
 	p := w.piece(part)
-	made, err := w.poster.create(ctx, w.channel, newPost(w.channel, text, replyTarget(part, w.to), nonce(w.key, part)), once)
+	created, err := w.poster.create(ctx, w.channel, newPost(w.channel, text, replyTarget(part, w.to), nonce(w.key, part)), once)
 	p.unsure = err != nil && (p.unsure || !hadNoEffect(err))
 	if err == nil {
-		p.note(made, text)
+		p.note(created, text)
 		w.NoteEdit(w.pauses.edit)
 	}
 	return err
@@ -206,7 +199,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 		buttons = append(buttons, button(b.Label, customID(b.Line, 0), false))
 	}
 	message.add(buttons...)
-	made, err := w.poster.create(ctx, w.channel, message, false)
+	created, err := w.poster.create(ctx, w.channel, message, false)
 	if err != nil {
 		return "", err
 	}
@@ -215,8 +208,8 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 	w.deleteStreamed(ctx, piece.Part)
 	w.pieces = w.pieces[:piece.Part]
 	var posted streamedPiece
-	posted.note(made, piece.Text)
-	return made.ID, w.edit(ctx, &posted, piece.Text, false)
+	posted.note(created, piece.Text)
+	return created.ID, w.edit(ctx, &posted, piece.Text, false)
 }
 
 // existing returns the streamed piece of a part, with its message: streamed by this or an earlier process, or sent.

@@ -33,7 +33,7 @@ type Base struct {
 	// and its first; "" if the newest is older than since. A connector sets it.
 	MissedAfter func(newest, first string, since time.Time) string
 
-	looks   secondLook
+	recheck recheck
 	name    string
 	handled Cache            // commands and button presses already handled, by id
 	unsaved observe.Incident // messages could not be stored
@@ -45,7 +45,7 @@ type Base struct {
 // NewBase returns the base of a connector. log may be nil.
 func NewBase(name string, log *slog.Logger) *Base {
 	log = cmp.Or(log, slog.Default()).With("connector", name)
-	return &Base{Log: log, Work: NewGroup(), Link: Link{Log: log}, looks: newSecondLook(), name: name}
+	return &Base{Log: log, Work: NewGroup(), Link: newLink(log), recheck: newRecheck(), name: name}
 }
 
 // Name returns the first part of the names of the connector's conversations.
@@ -79,7 +79,7 @@ func (b *Base) ClockFacts() []string {
 // Serve calls supervise, which returns when ctx is done, or with an error to fix. All goroutines end before it returns.
 func (b *Base) Serve(ctx context.Context, hub *channel.Hub, client *http.Client, supervise func(ctx context.Context) error) error {
 	b.Hub = hub
-	b.Work.Start(b.keepLooking)
+	b.Work.Start(b.keepRechecking)
 	err := supervise(ctx)
 	b.Work.Close()
 	client.CloseIdleConnections()
@@ -89,7 +89,7 @@ func (b *Base) Serve(ctx context.Context, hub *channel.Hub, client *http.Client,
 	return nil
 }
 
-// Deliver passes messages of a conversation to the hub, and tells their authors, once per incident, if that fails.
+// Deliver passes messages of a conversation to the hub, and notifies their authors, once per incident, if that fails.
 func (b *Base) Deliver(ctx context.Context, conversation string, messages ...channel.Inbound) error {
 	err := b.Hub.DeliverAll(ctx, conversation, messages)
 	if err != nil {
@@ -102,7 +102,7 @@ func (b *Base) Deliver(ctx context.Context, conversation string, messages ...cha
 
 // Store repeats a call to the hub until it succeeds or is refused, or until ctx or the hub ends. A queue waits for it.
 func (b *Base) Store(ctx context.Context, call func() error) (stored bool) {
-	Retry(ctx, Backoff{First: time.Second, Most: time.Minute}, func() (done bool) {
+	Retry(ctx, Backoff{First: time.Second, Max: time.Minute}, func() (done bool) {
 		err := call()
 		stored = err == nil || errors.Is(err, channel.ErrRefused)
 		switch {
@@ -175,7 +175,7 @@ func (g *Group) Close() {
 // Show shows the answer to a command.
 type Show = func(ctx context.Context, answer command.Answer) error
 
-// Command handles a command or the press of a button in a goroutine of its own, unless one with this id was handled before; an
+// Command handles a command or the press of a button in a goroutine, unless one with this id was handled before; an
 // empty id is unknown. It waits for ran, unless that is nil, so that what was written after a command comes after it: see RunCommand.
 func (b *Base) Command(id, conversation string, timeout time.Duration, ran <-chan struct{}, handle func(ctx context.Context) error) {
 	if id != "" && b.handled.Seen(id) {
@@ -252,32 +252,32 @@ func IsCommand(in channel.Inbound) bool {
 	return in.Addressed && !in.Bot && command.Is(in.Text)
 }
 
-const maxBatch = 200 // items per call of Do
+const maxBatch = 200 // items that are handled together
 
 // KeyedQueue runs the work of each key in order, and different keys in parallel. A key has a goroutine only while it has work.
 type KeyedQueue[T any] struct {
 	Group *Group
-	Do    func(batch []T) // called with the oldest items of one key, at least one
 
 	mu      sync.Mutex // guards waiting
 	waiting map[string][]T
 }
 
-// CallEach calls the functions in order. It is the Do of a queue of functions.
+// CallEach calls the functions in order. It handles the items of a queue of functions.
 func CallEach(batch []func()) {
 	for _, call := range batch {
 		call()
 	}
 }
 
-// Add appends work to the queue of key, unless the key has no goroutine yet and the group's context has ended. It never blocks.
-func (q *KeyedQueue[T]) Add(key string, work T) {
+// Add appends an item to the queue of key, unless the key has no goroutine yet and the group's context has ended. It never blocks.
+// The goroutine calls handle, the same for all items of a key, with the oldest of them, at least one.
+func (q *KeyedQueue[T]) Add(key string, item T, handle func(batch []T)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	queue, busy := q.waiting[key]
 	if !busy && !q.Group.Start(func(context.Context) {
 		for batch := q.next(key); len(batch) > 0; batch = q.next(key) {
-			q.Do(batch)
+			handle(batch)
 		}
 	}) {
 		return
@@ -285,7 +285,7 @@ func (q *KeyedQueue[T]) Add(key string, work T) {
 	if q.waiting == nil {
 		q.waiting = make(map[string][]T)
 	}
-	q.waiting[key] = append(queue, work)
+	q.waiting[key] = append(queue, item)
 }
 
 // next removes and returns the oldest items of a key. If there are none it forgets the key: its goroutine is about to end.

@@ -23,20 +23,20 @@ func (c *Clock) Now() time.Time { return c.At(time.Now()) }
 // Offset returns how far the platform's clock is ahead.
 func (c *Clock) Offset() time.Duration { return time.Duration(c.offset.Load()) }
 
-// note reads the time of a response, which has whole seconds and was taken between sent and received. A difference that this
+// note reads the time of a response, which has no fractions of seconds and was read between sent and received. A difference that this
 // explains does not count. What a cache returns is older.
 func (c *Clock) note(header http.Header, sent, received time.Time) {
 	date, err := http.ParseTime(header.Get("Date"))
 	if err != nil || header.Get("Age") != "" {
 		return
 	}
-	least := date.Sub(received)
-	most := date.Add(time.Second).Sub(sent)
-	if least <= 0 && most >= 0 {
+	earliest := date.Sub(received)
+	latest := date.Add(time.Second).Sub(sent)
+	if earliest <= 0 && latest >= 0 {
 		c.offset.Store(0)
 		return
 	}
-	c.offset.Store(int64(least + (most-least)/2))
+	c.offset.Store(int64(earliest + (latest-earliest)/2))
 }
 
 // tolerance is how wrong this machine's clock may be without a warning.

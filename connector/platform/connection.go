@@ -47,6 +47,14 @@ type Link struct {
 	silence   silence
 }
 
+// newLink returns a link that is back soon after an outage: people wait. Discord limits new sessions and Slack limits requests, which
+// the connectors obey apart from this; Discord has no daily limit for resumed sessions.
+func newLink(log *slog.Logger) Link {
+	return Link{Log: log, Pause: Backoff{First: time.Second, Max: maxPause}, Steady: 5 * time.Second}
+}
+
+const maxPause = 8 * time.Second // between two connections
+
 // silentPlatform is the reason of an incident in which the platform accepts connections and does not answer.
 const silentPlatform = "silent"
 
@@ -172,7 +180,7 @@ func Dial(ctx context.Context, address string, header http.Header, timeout time.
 func NewSocket(ws *websocket.Conn, timeout time.Duration) *Socket {
 	s := &Socket{ws: ws, messages: make(chan []byte, readAhead)}
 	s.noteRead()
-	_ = ws.SetReadDeadline(time.Now().Add(timeout)) // never fails on an open connection, here and below
+	_ = ws.SetReadDeadline(time.Now().Add(timeout)) // never fails on an open connection, neither do the calls below
 	ws.SetReadLimit(maxMessage)
 	pong := ws.PingHandler()
 	ws.SetPingHandler(func(data string) error {
@@ -215,7 +223,7 @@ func (s *Socket) noteRead() {
 	}
 }
 
-// LastRead returns when something was last received, or when the connection was made if nothing was yet.
+// LastRead returns when something was last received, or when the connection was established if nothing was yet.
 func (s *Socket) LastRead() time.Time { return *s.read.Load() }
 
 // Ping asks the server for a PONG. It returns no error: a dead connection ends by its silence.

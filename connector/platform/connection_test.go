@@ -33,7 +33,7 @@ func TestLinkKeepsConnectedAndLogsIncidentsOnce(t *testing.T) {
 			var log check.Buffer
 			l := Link{
 				Log:   slog.New(slog.NewTextHandler(&log, nil)),
-				Pause: Backoff{First: time.Second, Most: time.Minute}, Steady: time.Minute,
+				Pause: Backoff{First: time.Second, Max: time.Minute}, Steady: time.Minute,
 			}
 			var connected time.Duration
 			start := time.Now()
@@ -77,7 +77,7 @@ func TestLinkToASilentPlatform(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var log check.Buffer
 			l := Link{
-				Log: slog.New(slog.NewTextHandler(&log, nil)), Pause: Backoff{First: time.Second, Most: 8 * time.Second}, Steady: 5 * time.Second,
+				Log: slog.New(slog.NewTextHandler(&log, nil)), Pause: Backoff{First: time.Second, Max: 8 * time.Second}, Steady: 5 * time.Second,
 				Hint: "look at the firewall",
 			}
 			left := c.attempts

@@ -44,7 +44,7 @@ type Files struct {
 	Tokens   int  // for text files, per message; 0: text files are not fetched
 	Pictures bool // fetch pictures, for models that can see
 
-	// Fetch reads a file, up to the limit that AtMost has set. It returns no bytes and no error if the file is not available.
+	// Fetch reads a file, up to the limit that WithLimit has set. It returns no bytes and no error if the file is not available.
 	Fetch func(ctx context.Context, url string) ([]byte, error)
 
 	// Convert converts the content of a text file, by its media type; nil: it stays as it is.
@@ -95,7 +95,7 @@ func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []chan
 		if !f.Wanted(*a) || !text && images == MaxPictures {
 			continue
 		}
-		data, err := f.Fetch(AtMost(ctx, limit), a.URL)
+		data, err := f.Fetch(WithLimit(ctx, limit), a.URL)
 		switch detected := http.DetectContentType(data); {
 		case err != nil && !TooLong(err):
 			failed = fmt.Errorf("fetch %s: %w", a.Name, WithoutURL(err))
@@ -127,7 +127,7 @@ func decodeText(data []byte) string {
 	return strings.TrimPrefix(text, "\ufeff")
 }
 
-// MaxAnswer is the default limit, in bytes, of a response body; AtMost sets another.
+// MaxAnswer is the default limit, in bytes, of a response body; WithLimit sets another.
 const MaxAnswer = 32 << 20
 
 // TooLong reports whether err is from reading a body that is longer than its limit.
@@ -159,8 +159,8 @@ func (b Bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 
 type limitKey struct{}
 
-// AtMost returns a context for requests whose response bodies are limited to limit bytes.
-func AtMost(ctx context.Context, limit int) context.Context {
+// WithLimit returns a context for requests whose response bodies are limited to limit bytes.
+func WithLimit(ctx context.Context, limit int) context.Context {
 	return context.WithValue(ctx, limitKey{}, int64(limit))
 }
 

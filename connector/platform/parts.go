@@ -217,8 +217,8 @@ func orderedKeys(object map[string]any) []string {
 	})
 }
 
-// Holds reports whether a text has every line of another one, apart from space, punctuation and case.
-func Holds(text, other string) bool {
+// Contains reports whether a text has every line of another one, apart from space, punctuation and case.
+func Contains(text, other string) bool {
 	text = lettersOf(text)
 	for line := range strings.Lines(other) {
 		if !strings.Contains(text, lettersOf(line)) {

@@ -30,16 +30,16 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Backoff computes pauses that double from First up to Most, each shortened at random by up to half.
+// Backoff computes pauses that double from First up to Max, each shortened at random by up to half.
 type Backoff struct {
-	First, Most time.Duration
+	First, Max time.Duration
 
 	next time.Duration
 }
 
 // Next returns the next pause.
 func (b *Backoff) Next() time.Duration {
-	pause := min(max(b.next, b.First), b.Most)
+	pause := min(max(b.next, b.First), b.Max)
 	b.next = 2 * pause
 	return pause/2 + rand.N(pause/2+1)
 }

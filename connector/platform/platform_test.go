@@ -17,7 +17,7 @@ import (
 )
 
 func TestBackoffDoublesUpToItsMost(t *testing.T) {
-	b := Backoff{First: time.Second, Most: 10 * time.Second}
+	b := Backoff{First: time.Second, Max: 10 * time.Second}
 	for range 2 {
 		for i, full := range []time.Duration{1, 2, 4, 8, 10, 10} {
 			got := b.Next()
@@ -30,12 +30,12 @@ func TestBackoffDoublesUpToItsMost(t *testing.T) {
 func TestRetryEndsWithSuccessOrItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
-		Retry(t.Context(), Backoff{First: time.Second, Most: time.Minute}, func() bool { tries++; return tries == 5 })
+		Retry(t.Context(), Backoff{First: time.Second, Max: time.Minute}, func() bool { tries++; return tries == 5 })
 		check.Equal(t, "tries", tries, 5)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		started := time.Now()
-		Retry(ctx, Backoff{First: time.Second, Most: time.Minute}, func() bool { return false })
+		Retry(ctx, Backoff{First: time.Second, Max: time.Minute}, func() bool { return false })
 		check.Equal(t, "Retry ended", time.Since(started), time.Hour)
 		Retry(ctx, Backoff{}, func() bool { t.Error("a try after the end"); return true })
 	})
@@ -106,24 +106,24 @@ func TestAShutdownSaysWhatBecomesOfACommand(t *testing.T) {
 
 func TestKeyedQueue(t *testing.T) {
 	group := NewGroup()
-	q := &KeyedQueue[func()]{Group: group, Do: CallEach}
+	q := &KeyedQueue[func()]{Group: group}
 	hold := make(chan struct{})
 	started := make(chan struct{})
 	var done []int
-	q.Add("a", func() { close(started); <-hold })
+	q.Add("a", func() { close(started); <-hold }, CallEach)
 	<-started
 	const all = 3 * maxBatch
 	for i := range all {
-		q.Add("a", func() { done = append(done, i) })
+		q.Add("a", func() { done = append(done, i) }, CallEach)
 	}
 	passed := make(chan struct{})
-	q.Add("b", func() { close(passed) }) // which does not wait for a
+	q.Add("b", func() { close(passed) }, CallEach) // which does not wait for a
 	<-passed
 	close(hold)
 	group.Close()
 	check.That(t, len(done) == all && slices.IsSorted(done), "%d done, in order: %v", len(done), slices.IsSorted(done))
 	check.Equal(t, "keys without work are kept", len(q.waiting), 0)
-	q.Add("c", func() { t.Error("done after the end") })
+	q.Add("c", func() { t.Error("done after the end") }, CallEach)
 	check.That(t, !group.Start(func(context.Context) {}), "a closed group starts work")
 }
 

@@ -49,21 +49,12 @@ type backfill struct {
 	recent  *recent
 	catchUp time.Duration // see Options
 
-	known   platform.KeyedQueue[missed] // backfills of conversations with a gap
-	unknown platform.KeyedQueue[missed] // backfills of unknown channels
-	pace    *rate.Limiter               // of conversations that are backfilled
+	queue platform.KeyedQueue[missed] // backfills of conversations with a gap, and those of unknown channels
+	pace  *rate.Limiter               // of conversations that are backfilled
 
 	// Used only by the goroutine in Run.
 	lastRead   time.Time // when the last socket last received anything, by Slack's clock
 	firstHello time.Time // when a bot without earlier conversations first connected, by Slack's clock
-}
-
-// newBackfill gives b, which has its dependencies, its queues.
-func newBackfill(b *backfill) *backfill {
-	b.pace = rate.NewLimiter(rate.Every(pagePause), maxImmediate)
-	b.known = platform.KeyedQueue[missed]{Group: b.base.Work, Do: func(waiting []missed) { b.read(merge(waiting)) }}
-	b.unknown = platform.KeyedQueue[missed]{Group: b.base.Work, Do: func(waiting []missed) { b.readUnknown(merge(waiting)) }}
-	return b
 }
 
 // onHello stores which conversations may have a gap before the first event of a socket, and has them backfilled.
@@ -76,9 +67,9 @@ func (b *backfill) onHello(ctx context.Context) error {
 	b.base.CheckClock()
 	b.names.readPeople()
 	for _, gap := range gaps {
-		// The next reply in a known thread does not count as the first: people may have told the bot to stop there.
+		// The next reply in a known thread does not count as the first: people may have asked the bot to stop there.
 		if place := chat.ParsePlace(gap.Conversation); place.Thread != "" {
-			b.recent.noteKnownThread(place)
+			b.recent.noteReplyToBot(place)
 		}
 	}
 	if len(gaps) == 0 && b.lastRead.IsZero() { // the first start: the bot was in no conversation before
@@ -133,8 +124,8 @@ type missed struct {
 // start has conversations with a gap read it, the most recently active first, and unknown channels their messages since since.
 // It never blocks. Those of each kind that wait become one, however often sockets die.
 func (b *backfill) start(gaps []channel.Gap, since time.Time) {
-	b.known.Add("", missed{gaps, since})
-	b.unknown.Add("", missed{gaps, since})
+	b.queue.Add("known", missed{gaps, since}, b.readKnown)
+	b.queue.Add("unknown", missed{gaps, since}, b.readUnknown)
 }
 
 // merge makes one of the backfills that waited.
@@ -151,10 +142,14 @@ func merge(waiting []missed) missed {
 	return all
 }
 
+// readKnown backfills conversations that have a gap.
+func (b *backfill) readKnown(waiting []missed) { b.read(merge(waiting)) }
+
 // readUnknown backfills the channels that the bot is in and that have no gap.
-func (b *backfill) readUnknown(m missed) {
+func (b *backfill) readUnknown(waiting []missed) {
+	m := merge(waiting)
 	var failing observe.Incident
-	platform.Retry(b.base.Work.Ctx, platform.Backoff{First: b.times.list, Most: maxListPause}, func() (done bool) {
+	platform.Retry(b.base.Work.Ctx, platform.Backoff{First: b.times.list, Max: maxListPause}, func() (done bool) {
 		unknown, err := b.memberships(b.base.Work.Ctx)
 		if err != nil {
 			b.base.Log.Log(b.base.Work.Ctx, failing.Begin(), "list_channels_failed", "error", err)

@@ -12,7 +12,7 @@ import (
 	"cairn/connector/platform"
 )
 
-// forwarded is a message that another one forwards, or what an app attached to its own.
+// forwarded is a message that another one forwards, or what an app attached to its message.
 type forwarded struct {
 	Pretext, Title, Text, Fallback, Footer string
 	TitleLink                              string `json:"title_link"`
@@ -37,7 +37,7 @@ func withForwarded(m message) string {
 		if !a.Shared && (a.Preview != "" || m.BotID == "") {
 			continue
 		}
-		if attached := a.render(); attached != "" && !holds(text, attached) {
+		if attached := a.render(); attached != "" && !contains(text, attached) {
 			text = strings.TrimPrefix(text+"\n"+attached, "\n")
 		}
 	}
@@ -50,7 +50,7 @@ func withBlocks(text string, blocks []any) string {
 	parts := blockParts(blocks, 0)
 	rendered := platform.RenderParts(parts)
 	switch {
-	case rendered == "" || holds(text, rendered):
+	case rendered == "" || contains(text, rendered):
 		return text
 	case strings.TrimSpace(text) != "" && platform.RenderParts(platform.OnlyText(parts)) == "":
 		return text + "\n" + rendered
@@ -61,10 +61,10 @@ func withBlocks(text string, blocks []any) string {
 // labeledMention matches a mention with the name that somebody, or a group, had when it was written.
 var labeledMention = regexp.MustCompile(`<([@#!](?:subteam\^)?\w+)\|[^<>]*>`)
 
-// holds reports whether a text has the words of another one.
-func holds(text, other string) bool {
+// contains reports whether a text has the words of another one.
+func contains(text, other string) bool {
 	plain := func(text string) string { return entities.Replace(labeledMention.ReplaceAllString(text, "<$1>")) }
-	return platform.Holds(plain(text), plain(other))
+	return platform.Contains(plain(text), plain(other))
 }
 
 // render returns the text of an attachment. Its fallback counts only if it has nothing else.
@@ -171,7 +171,7 @@ func mediaPart(kind string, b map[string]any) platform.Part {
 	title := textOf(b["title"])
 	alt := platform.StringIn(b, "alt_text")
 	p := platform.Part{Media: kind, Label: cmp.Or(title, alt), Text: textOf(b["description"])}
-	if title != "" && alt != "" && !holds(title, alt) {
+	if title != "" && alt != "" && !contains(title, alt) {
 		p.Label = title + ": " + alt
 	}
 	if address := platform.StringIn(b, "title_url"); address != "" {
@@ -279,7 +279,7 @@ func chartTable(chart map[string]any) [][]string {
 
 var markupEscapes = strings.NewReplacer("<", "&lt;", ">", "&gt;")
 
-// literal escapes a text that Slack does not escape, so that nothing in it is taken for markup.
+// literal escapes a text that Slack does not escape, so that nothing in it is read as markup.
 func literal(text string) string { return markupEscapes.Replace(text) }
 
 // listMark returns what a list item begins with.

@@ -92,8 +92,8 @@ func (r *commands) onButton(payload json.RawMessage) {
 		return // there is nowhere to answer
 	}
 	var value buttonValue
-	own := p.Type == "block_actions" && len(p.Actions) > 0 && strings.HasPrefix(p.Actions[0].ActionID, actionPrefix)
-	known := own && json.Unmarshal([]byte(p.Actions[0].Value), &value) == nil && platform.KnowsButton(value.Line)
+	isButton := p.Type == "block_actions" && len(p.Actions) > 0 && strings.HasPrefix(p.Actions[0].ActionID, actionPrefix)
+	known := isButton && json.Unmarshal([]byte(p.Actions[0].Value), &value) == nil && platform.KnowsButton(value.Line)
 	place := r.self.place(p.Channel.ID, value.Thread)
 	thread := r.recent.placeOf(p.Channel.ID, p.Message).Thread
 	who := access.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
@@ -153,8 +153,8 @@ func (r *commands) asMessage(c typed, written string) platform.Show {
 				return err
 			}
 			if mayHaveTakenEffect(failed) {
-				own, err := r.history.messagesSince(ctx, place, written)
-				for _, answer := range own {
+				sent, err := r.history.messagesSince(ctx, place, written)
+				for _, answer := range sent {
 					if answer.marked() && answer.Metadata.Mark == m {
 						ts = answer.TS
 					}
@@ -179,8 +179,8 @@ const maxTries = 3 // of an answer
 func (r *commands) retry(ctx context.Context, try func(failed error) error) (err error) {
 	for tries := 1; ; tries++ {
 		err = try(err)
-		asked, _ := rateLimit(err)
-		if err == nil || isPermanent(err) || tries == maxTries || platform.Sleep(ctx, max(r.times.answer, asked)) != nil {
+		pause, _ := rateLimit(err)
+		if err == nil || isPermanent(err) || tries == maxTries || platform.Sleep(ctx, max(r.times.answer, pause)) != nil {
 			return err
 		}
 	}
@@ -205,13 +205,13 @@ const (
 // blocks renders one page of an answer, shortened to fit, with buttons for its neighbours; text is what notifications show.
 func blocks(c typed, a command.Answer) (text string, all []slackgo.Block) {
 	a = a.Fenced()
-	shown := a.Page(c.page)
+	page := a.Page(c.page)
 	buttons := pageButtons(c, a)
 	if a.Pages() > 1 && buttons == nil {
-		shown = a.String() // the line is too long for a button
+		page = a.String() // the line is too long for a button
 	}
 	for limit := maxBytes; ; limit = limit * 3 / 4 {
-		text, all = sections(platform.Splitter{Limit: limit}.Fit(shown))
+		text, all = sections(platform.Splitter{Limit: limit}.Fit(page))
 		if buttons != nil {
 			all = append(all, slackgo.NewActionBlock("", buttons...))
 		}

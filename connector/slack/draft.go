@@ -49,7 +49,7 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 		d.streaming = false
 		if codeOf(err) == codeStopped {
 			w.stopped()
-			return err // nothing more is shown
+			return err // no more text is sent
 		}
 	}
 	_, err := w.poster.write(ctx, w.api.once, w.place.Channel, d.ts, text)
@@ -62,11 +62,11 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 // start shows the first text: in the draft of an earlier process, in a stream, or in a new message.
 func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
 	if w.mayHaveStarted() {
-		own, err := w.findSent(ctx, false)
+		sent, err := w.findSent(ctx, false)
 		if err != nil {
 			return err
 		}
-		d.adopt(own, w)
+		d.adopt(sent, w)
 		if d.ts != "" {
 			return d.show(ctx, w, text)
 		}
@@ -95,7 +95,7 @@ func (d *draft) startStream(ctx context.Context, w *writer, text string) (starte
 	_, limited := rateLimit(err)
 	switch {
 	case err == nil:
-		w.recent.noteOwn(w.place.Channel, d.ts)
+		w.recent.noteFromBot(w.place.Channel, d.ts)
 		w.poster.notePost(w.place, nil)
 		d.streaming = d.ts != "" && w.recent.claim(w.place.Channel, d.ts, w.answers)
 		if !d.streaming {
@@ -109,8 +109,8 @@ func (d *draft) startStream(ctx context.Context, w *writer, text string) (starte
 }
 
 // adopt takes over the unfinished draft that an earlier process left for the same message.
-func (d *draft) adopt(own []message, w *writer) {
-	for _, o := range own {
+func (d *draft) adopt(sent []message, w *writer) {
+	for _, o := range sent {
 		m := o.Metadata.Mark
 		unfinished := o.marked() && m.Reply == "" && m.Answers == w.answers
 		unmarked := o.Metadata.Type == "" && w.place.Thread != "" && isTS(w.answers)

@@ -25,7 +25,7 @@ func TestAnEditThatAddsTheMentionIsAnsweredOnce(t *testing.T) {
 	r.answered(general, "answer 1")
 }
 
-// Slack repeats a message that nobody acknowledged, also after it was deleted and another process learnt of that.
+// Slack repeats a message that nobody acknowledged, also after it was deleted and another process learned of that.
 func TestADeletedMessageThatSlackRepeatsAfterARestartStaysDeleted(t *testing.T) {
 	r, general, ann := town(t, unhelpful(), answerN)
 	r.begin()

@@ -27,12 +27,6 @@ type events struct {
 	queue      platform.KeyedQueue[event] // message events, by channel
 }
 
-// newEvents gives q, which has its dependencies, its queue.
-func newEvents(q *events) *events {
-	q.queue = platform.KeyedQueue[event]{Group: q.base.Work, Do: q.handle}
-	return q
-}
-
 // add queues an event. ack is called when the event is on disk, or there is nothing to store.
 func (q *events) add(payload json.RawMessage, ack func()) {
 	e := readEvent(payload)
@@ -51,7 +45,7 @@ func (q *events) add(payload json.RawMessage, ack func()) {
 		ack()
 		return
 	}
-	q.queue.Add(e.Channel, e)
+	q.queue.Add(e.Channel, e, q.handle)
 }
 
 // handle handles queued events of one channel in order, and acknowledges them.
@@ -78,12 +72,12 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 	case first.SubType == changed:
 		return 1, q.edited(ctx, first.message)
 	case first.SubType == deleted && first.DeletedTS != "":
-		gone := message{}
+		original := message{}
 		if first.Before != nil {
-			gone = *first.Before
+			original = *first.Before
 		}
-		gone.TS = first.DeletedTS
-		return 1, q.deletion(ctx, first.Channel, gone)
+		original.TS = first.DeletedTS
+		return 1, q.deletion(ctx, first.Channel, original)
 	case first.SubType == deleted:
 		return 1, nil
 	}
@@ -118,7 +112,7 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 	return n, func() error { return q.base.Deliver(ctx, place.String(), messages...) }
 }
 
-// edited returns how to store an edit; nil if it is the bot's own, or changes neither text nor files, as a link preview.
+// edited returns how to store an edit; nil if it is of the bot's message, or changes neither text nor files, as a link preview.
 func (q *events) edited(ctx context.Context, m message) (store func() error) {
 	now := m.Now
 	before := m.Before
@@ -137,7 +131,7 @@ func (q *events) edited(ctx context.Context, m message) (store func() error) {
 		return nil
 	}
 	in.Time = timeOf(m.TS)
-	now.Edited = &struct{ TS string }{m.TS} // Slack's has whole seconds, but someone may edit twice within one
+	now.Edited = &struct{ TS string }{m.TS} // Slack's has no fractions of seconds, but someone may edit twice within one
 	q.recent.noteEdit(m.Channel, *now)
 	// Complete is not called for edits, so names are looked up here; nearly all are cached since the original message.
 	limited, cancel := context.WithTimeout(ctx, 3*time.Second)

@@ -19,7 +19,7 @@ import (
 
 const (
 	pageSize = 200  // as Slack recommends for lists
-	maxKept  = 2000 // most messages in gapPages
+	maxKept  = 2000 // maximum number of messages in gapPages
 )
 
 // history reads what was written in channels and threads.
@@ -33,15 +33,12 @@ type history struct {
 }
 
 // History returns a page of a conversation; see channel.Historian.
-func (s *Slack) History(ctx context.Context, conversation string, request channel.Look) (p channel.Page, err error) {
-	if err := s.Work.Wait(ctx); err != nil {
+func (h *history) History(ctx context.Context, conversation string, request channel.Look) (p channel.Page, err error) {
+	if err := h.base.Work.Wait(ctx); err != nil {
 		return p, err
 	}
-	return s.history.read(background(ctx, channel.Awaited(ctx)), chat.ParsePlace(conversation), request)
-}
-
-// read returns a page of a place.
-func (h *history) read(ctx context.Context, place chat.Place, request channel.Look) (p channel.Page, err error) {
+	ctx = background(ctx, channel.Awaited(ctx))
+	place := chat.ParsePlace(conversation)
 	if edge := cmp.Or(request.After, request.Before); edge != "" && timeOf(edge).IsZero() { // an imported message's, which Slack does not know
 		return p, fmt.Errorf("read the history: %w: %q is no ts", channel.ErrGone, edge)
 	}
@@ -178,12 +175,12 @@ func (h *history) messagesBefore(ctx context.Context, place chat.Place, before s
 }
 
 // missedThread reports whether a message of a channel has an unknown thread in which someone else may have replied
-// after after: Slack does not repeat the events of missed replies. Known threads have a gap of their own.
+// after after: Slack does not repeat the events of missed replies. Known threads have their gaps.
 func (h *history) missedThread(place chat.Place, m message, after string) bool {
 	if place.Thread != "" || m.ReplyCount == 0 || m.Thread != "" && m.Thread != m.TS {
 		return false
 	}
-	known := h.recent.knowsThread(h.self.place(place.Channel, m.TS))
+	known := h.recent.hasReplyToBot(h.self.place(place.Channel, m.TS))
 	latest := timeOf(cmp.Or(m.LatestReply, m.TS))
 	return !known && (latest.IsZero() || latest.After(timeOf(after))) &&
 		(len(m.ReplyUsers) == 0 || slices.ContainsFunc(m.ReplyUsers, func(id string) bool { return id != h.self.user }))
@@ -233,7 +230,7 @@ func (h *history) messagesSince(ctx context.Context, place chat.Place, answers s
 	if !isTS(answers) {
 		answers = tsOf(h.base.Clock.Now().Add(-time.Hour))
 	}
-	var own []message
+	var sent []message
 	p := span{Oldest: answers, IncludeAllMetadata: true}
 	for range maxSearchPages {
 		found, err := h.page(ctx, place, p)
@@ -243,7 +240,7 @@ func (h *history) messagesSince(ctx context.Context, place chat.Place, answers s
 		for _, m := range found.messages {
 			if h.self.wrote(m) && h.recent.placeOf(place.Channel, m) == place && timeOf(m.TS).After(timeOf(answers)) {
 				m.Channel = place.Channel
-				own = append(own, m)
+				sent = append(sent, m)
 			}
 		}
 		p.Cursor = found.next
@@ -251,8 +248,8 @@ func (h *history) messagesSince(ctx context.Context, place chat.Place, answers s
 			break
 		}
 	}
-	slices.SortStableFunc(own, byTime)
-	return own, nil
+	slices.SortStableFunc(sent, byTime)
+	return sent, nil
 }
 
 // gapPages is the part of a channel's history that was read but not requested yet.

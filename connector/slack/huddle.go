@@ -14,7 +14,7 @@ import (
 // room is a huddle.
 type room struct {
 	Creator string   `json:"created_by"`
-	Began   float64  `json:"date_start"` // Unix time
+	Started float64  `json:"date_start"` // Unix time
 	Ended   float64  `json:"date_end"`   // 0: it goes on
 	Who     []string `json:"participant_history"`
 }
@@ -32,8 +32,8 @@ func (r room) text() string {
 	if r.Creator != "" {
 		about = append(about, "started by "+mentionOf(r.Creator))
 	}
-	if r.Ended > r.Began && r.Began > 0 {
-		about = append(about, lasted(time.Duration(r.Ended-r.Began)*time.Second))
+	if r.Ended > r.Started && r.Started > 0 {
+		about = append(about, lasted(time.Duration(r.Ended-r.Started)*time.Second))
 	}
 	others := slices.DeleteFunc(slices.Clone(r.Who), func(id string) bool { return id == r.Creator })
 	var names []string

@@ -36,10 +36,10 @@ func TestAHuddleIsALine(t *testing.T) {
 func TestWhatIsSaidOfAHuddle(t *testing.T) {
 	for want, r := range map[string]room{
 		"[huddle]":                       {},
-		"[huddle: started by <@U1>]":     {Creator: "U1", Began: 1000, Who: []string{"U1"}},
-		"[huddle: less than a minute]":   {Began: 1000, Ended: 1025},
-		"[huddle: 1 minute]":             {Began: 1000, Ended: 1060},
-		"[huddle: 1 h 40 min]":           {Began: 1000, Ended: 7000},
+		"[huddle: started by <@U1>]":     {Creator: "U1", Started: 1000, Who: []string{"U1"}},
+		"[huddle: less than a minute]":   {Started: 1000, Ended: 1025},
+		"[huddle: 1 minute]":             {Started: 1000, Ended: 1060},
+		"[huddle: 1 h 40 min]":           {Started: 1000, Ended: 7000},
 		"[huddle: with <@U1>, <@U2>]":    {Who: []string{"U1", "U2"}},
 		"[huddle: started by <@U1&gt;>]": {Creator: "U1>"},
 	} {

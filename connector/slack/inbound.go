@@ -36,7 +36,7 @@ type translator struct {
 	replyIn string // see Options
 }
 
-// inbound converts a message of a place. relevant is false for what the bot ignores, such as its own messages. It makes
+// inbound converts a message of a place. relevant is false for what the bot ignores, such as its messages. It makes
 // no requests; what is not cached is left to Complete.
 func (t *translator) inbound(place chat.Place, m message) (in channel.Inbound, relevant bool) {
 	switch {
@@ -44,7 +44,7 @@ func (t *translator) inbound(place chat.Place, m message) (in channel.Inbound, r
 		t.base.Log.Warn("event_refused", "problem", "invalid ts", "channel", place.Channel, "ts", m.TS)
 		return in, false
 	case t.self.wrote(m):
-		t.recent.noteOwn(place.Channel, m.TS)
+		t.recent.noteFromBot(place.Channel, m.TS)
 		return in, false
 	case !m.isKept():
 		return in, false
@@ -62,7 +62,7 @@ func (t *translator) inbound(place chat.Place, m message) (in channel.Inbound, r
 	if m.User != "" {
 		t.recent.noteAuthor(place.Channel, in.ID, m.User, m.Team)
 	}
-	// Only the message's own text counts here: a forwarded one addresses no one.
+	// Only the text of the message itself counts: a forwarded one addresses no one.
 	in.Addressed = !m.isHuddle() && (t.self.mentionsBot(m.Text) || place.Direct() || t.repliesToBot(place, m))
 	in.Text = t.names.plainText(t.self.withoutMention(withForwarded(m)))
 	in.Author = t.names.authorOf(m)
@@ -93,19 +93,19 @@ func (t *translator) repliesToBot(place chat.Place, m message) bool {
 	if parent != t.self.user && !t.answersInThread(place) {
 		return false
 	}
-	return t.recent.firstReply(place, m.TS)
+	return t.recent.isFirstReplyToBot(place, m.TS)
 }
 
 // answersInThread reports whether a thread is under a message that addressed the bot; false if that cannot be found out.
 func (t *translator) answersInThread(place chat.Place) bool {
 	above := t.self.place(place.Channel, "")
-	if t.recent.knowsThread(place) || !repliesInThreads(t.replyIn, above) {
+	if t.recent.hasReplyToBot(place) || !repliesInThreads(t.replyIn, above) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	asked, err := t.base.Hub.Asked(ctx, above.String(), place.Thread)
-	return err == nil && asked
+	addressed, err := t.base.Hub.Asked(ctx, above.String(), place.Thread)
+	return err == nil && addressed
 }
 
 // attachments describes the files of a message by the fields of its event.
@@ -122,7 +122,7 @@ func attachments(files []file) []channel.Attachment {
 		}
 		if f.Mimetype == canvasType {
 			a.Kind = "canvas"
-			a.Name = cmp.Or(f.Title, f.Name) // the name is made of the title
+			a.Name = cmp.Or(f.Title, f.Name) // Slack derives the name from the title
 		}
 		all = append(all, a)
 	}

@@ -39,7 +39,7 @@ type names struct {
 	mu      sync.Mutex // guards everything below
 	known   map[string]name
 	reading chan struct{} // closed at the end of each page of the list of people; nil: it is not being read
-	began   time.Time     // when it was last read
+	readAt  time.Time     // when it was last read
 }
 
 type name struct {
@@ -108,7 +108,7 @@ func (n *names) noteRename(payload json.RawMessage) {
 // nameOf returns the name of a person or a channel; empty if it is not cached.
 func (n *names) nameOf(id string) string {
 	if id == n.self.user {
-		return n.self.ownName()
+		return n.self.currentName()
 	}
 	if text, current := n.find(id); current {
 		return text
@@ -120,7 +120,7 @@ func (n *names) nameOf(id string) string {
 func (n *names) authorOf(m message) string {
 	switch {
 	case n.self.wrote(m):
-		return n.self.ownName()
+		return n.self.currentName()
 	case m.Username != "":
 		return m.Username
 	case (m.User == "" || m.BotID != "") && m.BotProfile.Name != "":
@@ -201,9 +201,9 @@ func (n *names) awaitListed(ctx context.Context, id string) string {
 func (n *names) readPeople() (page <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.reading == nil && (n.began.IsZero() || time.Since(n.began) >= peoplePause) && n.work.Start(n.listPeople) {
+	if n.reading == nil && (n.readAt.IsZero() || time.Since(n.readAt) >= peoplePause) && n.work.Start(n.listPeople) {
 		n.reading = make(chan struct{})
-		n.began = time.Now()
+		n.readAt = time.Now()
 	}
 	return n.reading
 }

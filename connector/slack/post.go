@@ -33,21 +33,21 @@ var noMarkdownCodes = []string{
 
 var errBlank = errors.New("the server shows nothing of markdown_text")
 
-// write posts a text, or edits the message edits to it: as Markdown, or as plain text if that is refused, not shown or too long.
+// write posts a text, or edits the message edits to it: as Markdown, or as plain text if that is refused, blank or too long.
 func (p *poster) write(ctx context.Context, client *slackgo.Client, channelID, edits, text string, options ...slackgo.MsgOption) (ts string, err error) {
 	if edits != "" {
 		options = append(options, slackgo.MsgOptionUpdate(edits))
 	}
-	var made answer
+	var created answer
 	call := func(words slackgo.MsgOption) (ts string, err error) {
-		_, ts, _, err = client.SendMessageContext(decodedInto(ctx, &made), channelID, append(options[:len(options):len(options)], words)...)
+		_, ts, _, err = client.SendMessageContext(decodedInto(ctx, &created), channelID, append(options[:len(options):len(options)], words)...)
 		return ts, err
 	}
 	refused := false
 	long := false
 	if !p.plain.Load() {
 		ts, err = call(slackgo.MsgOptionMarkdownText(defuseMentions(text)))
-		if err == nil && made.isBlank() && p.compatible { // Slack itself always supports Markdown
+		if err == nil && created.isBlank() && p.compatible { // Slack itself always supports Markdown
 			err = errBlank
 			if edits == "" {
 				p.remove(ctx, channelID, ts)
@@ -91,7 +91,7 @@ func (p *poster) post(ctx context.Context, client *slackgo.Client, place chat.Pl
 		ts, err = p.write(ctx, client, place.Channel, "", text, options...)
 	}
 	if err == nil {
-		p.recent.noteOwn(place.Channel, ts)
+		p.recent.noteFromBot(place.Channel, ts)
 	}
 	p.notePost(place, err)
 	return ts, err

@@ -16,7 +16,7 @@ type recent struct {
 	authors   platform.Cache // "person/team"
 	threads   platform.Cache // the ts of their threads
 	claims    platform.Cache // what the bot's messages belong to, see claim
-	firsts    platform.Cache // the first message seen in a thread, and the first reply to the bot there, see firstReplyKey
+	firsts    platform.Cache // the first message seen in a thread, and the first reply to the bot there, see replyToBotKey
 	deletions platform.Cache // deleted messages
 	edits     platform.Cache // edited messages, as JSON
 }
@@ -41,8 +41,8 @@ func (r *recent) noteAuthor(channelID, ts, person, team string) {
 	r.authors.Set(channelID+"/"+ts, person+"/"+team)
 }
 
-// noteOwn notes that the bot wrote a message.
-func (r *recent) noteOwn(channelID, ts string) {
+// noteFromBot notes that the bot wrote a message.
+func (r *recent) noteFromBot(channelID, ts string) {
 	r.noteAuthor(channelID, ts, r.self.user, "")
 }
 
@@ -64,22 +64,22 @@ func (r *recent) startsThread(place chat.Place, ts string) bool {
 	return first == ts
 }
 
-func firstReplyKey(place chat.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
+func replyToBotKey(place chat.Place) string { return "bot/" + place.Channel + "/" + place.Thread }
 
-// firstReply reports whether a message is the first reply to the bot in a thread. If there was none, it is from now on.
-func (r *recent) firstReply(place chat.Place, ts string) bool {
-	first, _ := r.firsts.First(firstReplyKey(place), ts)
+// isFirstReplyToBot reports whether a message is the first reply to the bot in a thread. If there was none, it is from now on.
+func (r *recent) isFirstReplyToBot(place chat.Place, ts string) bool {
+	first, _ := r.firsts.First(replyToBotKey(place), ts)
 	return first == ts
 }
 
-// noteKnownThread notes that somebody has replied to the bot in a thread: no later message is the first reply.
-func (r *recent) noteKnownThread(place chat.Place) {
-	r.firsts.First(firstReplyKey(place), "")
+// noteReplyToBot notes that somebody has replied to the bot in a thread: no later message is the first reply.
+func (r *recent) noteReplyToBot(place chat.Place) {
+	r.firsts.First(replyToBotKey(place), "")
 }
 
-// knowsThread reports whether somebody has replied to the bot in a thread.
-func (r *recent) knowsThread(place chat.Place) bool {
-	_, known := r.firsts.Find(firstReplyKey(place))
+// hasReplyToBot reports whether somebody has replied to the bot in a thread.
+func (r *recent) hasReplyToBot(place chat.Place) bool {
+	_, known := r.firsts.Find(replyToBotKey(place))
 	return known
 }
 
@@ -129,6 +129,6 @@ func (r *recent) current(channelID string, m message) (_ message, there bool) {
 		m.Room = now.Room
 		m.Edited = now.Edited
 	}
-	_, gone := r.deletions.Find(key)
-	return m, !gone
+	_, deleted := r.deletions.Find(key)
+	return m, !deleted
 }

@@ -128,7 +128,7 @@ func (r *rig) launch() {
 	r.connector = check.Must(New(r.opts))(r.T)
 	r.connector.times.answer = 50 * time.Millisecond
 	r.connector.times.edit = 20 * time.Millisecond
-	r.connector.times.retry.Most = 100 * time.Millisecond
+	r.connector.times.retry.Max = 100 * time.Millisecond
 	r.connector.Link.Pause.First = 50 * time.Millisecond
 	r.connector.Link.Steady = 300 * time.Millisecond
 	if r.tune != nil {

@@ -18,8 +18,8 @@ type self struct {
 	renamed atomic.Pointer[string] // the bot's name since an event changed it; nil: name is it
 }
 
-// ownName returns what people call the bot.
-func (me *self) ownName() string {
+// currentName returns what people call the bot.
+func (me *self) currentName() string {
 	if called := me.renamed.Load(); called != nil {
 		return *called
 	}
@@ -30,7 +30,7 @@ func (me *self) place(channelID, thread string) chat.Place {
 	return chat.Place{Connector: Name, Server: me.team, Channel: channelID, Thread: thread}
 }
 
-// wrote reports whether a message is the bot's own.
+// wrote reports whether the bot wrote a message.
 func (me *self) wrote(m message) bool {
 	return m.User == me.user || m.BotID != "" && m.BotID == me.bot
 }

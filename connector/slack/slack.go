@@ -9,8 +9,9 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
+
+	"golang.org/x/time/rate"
 
 	"cairn/channel"
 	"cairn/channel/command"
@@ -24,21 +25,17 @@ const Name = "slack"
 // Slack is the connector: the parts that read and write, and what they share. Its methods are safe for concurrent use.
 type Slack struct {
 	*platform.Base
+	*history
+	*replies
 	o     Options
 	times *times
 	api   *api
 	files *platform.Files
 
-	self     *self
-	names    *names
-	recent   *recent
-	history  *history
-	backfill *backfill
-	events   *events
-	poster   *poster
-	commands *commands
-
-	draining atomic.Bool // the latest socket is still read, see socket.drain
+	self    *self
+	names   *names
+	recent  *recent
+	sockets *sockets
 }
 
 // times are the connector's waits and timeouts. Tests set shorter ones.
@@ -106,8 +103,6 @@ func New(o Options) (*Slack, error) {
 	base := platform.NewBase(Name, o.Log)
 	base.Link.Reason = codeOf
 	base.Link.Hint = silentHint
-	base.Link.Pause = platform.Backoff{First: time.Second, Most: maxPause}
-	base.Link.Steady = 5 * time.Second
 	base.MissedAfter = func(newest, first string, since time.Time) string {
 		if timeOf(newest).Before(since) {
 			return ""
@@ -121,7 +116,7 @@ func New(o Options) (*Slack, error) {
 func defaultTimes() *times {
 	return &times{
 		edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, silence: 30 * time.Second, answer: time.Second,
-		list: time.Minute, complete: 10 * time.Second, check: platform.CheckTime, retry: platform.Backoff{First: 500 * time.Millisecond, Most: 5 * time.Second},
+		list: time.Minute, complete: 10 * time.Second, check: platform.CheckTime, retry: platform.Backoff{First: 500 * time.Millisecond, Max: 5 * time.Second},
 	}
 }
 
@@ -133,14 +128,18 @@ func assemble(o Options, base *platform.Base) *Slack {
 	s.files = &platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.api.fetch, Convert: s.names.fileText}
 	translator := &translator{base: base, self: s.self, names: s.names, recent: s.recent, files: s.files, replyIn: o.ReplyIn}
 	s.history = &history{base: base, api: s.api, self: s.self, recent: s.recent, translator: translator}
-	s.poster = &poster{base: base, api: s.api, recent: s.recent, replyIn: o.ReplyIn, compatible: o.APIBase != ""}
-	s.commands = &commands{base: base, api: s.api, self: s.self, times: s.times, recent: s.recent, history: s.history, poster: s.poster}
-	s.backfill = newBackfill(&backfill{
+	poster := &poster{base: base, api: s.api, recent: s.recent, replyIn: o.ReplyIn, compatible: o.APIBase != ""}
+	commands := &commands{base: base, api: s.api, self: s.self, times: s.times, recent: s.recent, history: s.history, poster: poster}
+	s.replies = &replies{poster: poster, self: s.self, times: s.times, history: s.history, commands: commands, working: o.Working}
+	backfill := &backfill{
 		base: base, api: s.api, self: s.self, times: s.times, names: s.names, recent: s.recent, catchUp: o.CatchUp,
-	})
-	s.events = newEvents(&events{
-		base: base, self: s.self, names: s.names, recent: s.recent, translator: translator, backfill: s.backfill, commands: s.commands,
-	})
+		queue: platform.KeyedQueue[missed]{Group: base.Work}, pace: rate.NewLimiter(rate.Every(pagePause), maxImmediate),
+	}
+	events := &events{
+		base: base, self: s.self, names: s.names, recent: s.recent, translator: translator, backfill: backfill, commands: commands,
+		queue: platform.KeyedQueue[event]{Group: base.Work},
+	}
+	s.sockets = &sockets{base: base, api: s.api, times: s.times, backfill: backfill, events: events, commands: commands}
 	return s
 }
 
@@ -190,7 +189,7 @@ func (s *Slack) supervise(ctx context.Context) error {
 			s.Work.Open(ctx)
 		}
 		connection, done := s.Link.Connection(s.Work.Ctx)
-		err := s.newSocket().run(connection)
+		err := s.sockets.serve(connection)
 		done()
 		if broken, ok := errors.AsType[platform.SetupError](context.Cause(s.Work.Ctx)); ok { // see stopIfSetupError
 			return broken
@@ -199,29 +198,8 @@ func (s *Slack) supervise(ctx context.Context) error {
 	})
 }
 
-func (s *Slack) newSocket() *socket {
-	return &socket{
-		base: s.Base, api: s.api, times: s.times, backfill: s.backfill, events: s.events, commands: s.commands, draining: &s.draining,
-	}
-}
-
 // Split splits a reply into messages that Slack accepts.
 func (s *Slack) Split(text string) []string { return split(text) }
-
-// React adds a reaction to a message. If the app lacks the scope, it logs that once and returns nil.
-func (s *Slack) React(ctx context.Context, conversation, id string, reaction channel.Reaction) error {
-	return s.poster.React(ctx, conversation, id, reaction)
-}
-
-// Whisper posts a message that one person sees until the next reload, or where that is refused, a direct message.
-func (s *Slack) Whisper(ctx context.Context, conversation, person, text string) error {
-	return s.poster.Whisper(ctx, conversation, person, text)
-}
-
-// CannotWrite returns why the bot may not write in a conversation; see channel.WriteChecker.
-func (s *Slack) CannotWrite(conversation string) (why string) {
-	return s.poster.CannotWrite(conversation)
-}
 
 // Spell returns how people write a command: after /cairn, or in a thread, where Slack has none, after a mention of the bot.
 func (s *Slack) Spell(conversation, line string) string {
@@ -233,7 +211,7 @@ func (s *Slack) Spell(conversation, line string) string {
 	name := "Cairn"
 	select {
 	case <-s.Work.Opened:
-		name = cmp.Or(s.self.ownName(), name)
+		name = cmp.Or(s.self.currentName(), name)
 	default: // not authenticated yet
 	}
 	return "@" + name + " " + line

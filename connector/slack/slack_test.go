@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -90,7 +89,7 @@ func TestAFileIsReadUpToItsLimit(t *testing.T) {
 	defer server.Close()
 	s := &Slack{api: newAPI(Options{BotToken: "xoxb-1", APIBase: server.URL + "/api/"}, &platform.Clock{})}
 	defer s.api.http.CloseIdleConnections()
-	data, err := s.api.fetch(platform.AtMost(t.Context(), platform.MaxText), server.URL+"/files-pri/a.txt")
+	data, err := s.api.fetch(platform.WithLimit(t.Context(), platform.MaxText), server.URL+"/files-pri/a.txt")
 	check.That(t, platform.TooLong(err), "got %v", err)
 	check.Equal(t, "bytes that were read", len(data), platform.MaxText)
 	resp, err := s.api.http.Get(server.URL + "/api/conversations.history")
@@ -137,7 +136,7 @@ func FuzzEvent(f *testing.F) {
 			return
 		}
 		place := s.recent.placeOf(e.Channel, e.message)
-		in, heard := s.events.translator.inbound(place, e.message)
+		in, heard := s.sockets.events.translator.inbound(place, e.message)
 		if heard && (in.ID == "" || in.AuthorID == "" || !utf8.ValidString(in.Text) || in.Text == "" && len(in.Attachments) == 0) {
 			t.Fatalf("%q is heard in %+v as %+v", payload, place, in)
 		}
@@ -218,17 +217,18 @@ func TestAQueueThatIsHeldUp(t *testing.T) {
 	other := r.w.AddChannel("other", ann)
 	held := make(chan struct{})
 	hold := make(chan struct{})
-	do := r.connector.events.queue.Do
-	started := sync.OnceFunc(func() { close(held) })
-	r.connector.events.queue.Do = func(batch []event) {
-		if batch[0].Channel == general {
-			started()
+	queued := r.connector.sockets.events
+	queued.queue.Add(general, event{}, func(batch []event) {
+		if batch[0].Channel == "" {
+			close(held)
 			<-hold
+			batch = batch[1:]
 		}
-		do(batch)
-	}
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "slowly"})
+		queued.handle(batch)
+	})
 	<-held
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "slowly"})
+	r.eventually("it is delivered", func() bool { return len(r.w.Deliveries()) > 0 })
 	slowly := r.w.Deliveries()[0].EventID
 	r.w.Repeat(slowly) // it is one message all the same
 	r.w.Say(slacktest.Post{Channel: other, User: ann, Text: mention + "hello"})

@@ -23,25 +23,29 @@ var errReplaced = errors.New("Slack asks for another socket")
 const (
 	drainTime    = 30 * time.Second // how long a socket is read after Slack asked for another one; Slack closes it after some 10 s
 	helloTimeout = 45 * time.Second // how long a new socket waits for hello
-	maxPause     = 8 * time.Second  // between two attempts to get a socket: people wait, and Slack's rate limits are obeyed apart from this
 )
 
-// socket is one connection of Socket Mode. Apart from acknowledgements, only the goroutine in run uses it.
-type socket struct {
+// sockets has the parts that handle what a socket receives.
+type sockets struct {
 	base     *platform.Base
 	api      *api
 	times    *times
 	backfill *backfill
 	events   *events
 	commands *commands
-	draining *atomic.Bool // an earlier socket is still read, see drain
+	draining atomic.Bool // an earlier socket is still read, see socket.drain
+}
 
+// socket is one connection of Socket Mode. Apart from acknowledgements, only the goroutine in serve uses it.
+type socket struct {
+	*sockets
 	ws      *platform.Socket
 	greeted bool // hello was received
 }
 
-// run serves the socket until it ends, and returns the reason.
-func (k *socket) run(ctx context.Context) (err error) {
+// serve opens a socket and serves it until it ends. It returns the reason.
+func (s *sockets) serve(ctx context.Context) (err error) {
+	k := &socket{sockets: s}
 	link := &k.base.Link
 	_, address, err := k.api.write.StartSocketModeContext(link.AwaitAnswers(ctx, "the answer to apps.connections.open"))
 	if err == nil {
@@ -75,7 +79,7 @@ func (k *socket) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
 	_ = k.ws.Serve(ctx, nil, nil, func(message []byte) error {
-		_ = k.receive(ctx, message) // asked once more to end, it ends by itself
+		_ = k.receive(ctx, message) // a second request to end changes nothing
 		return nil
 	})
 }
@@ -86,7 +90,7 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 	if json.Unmarshal(message, &r) != nil {
 		return nil // not an envelope, so it needs no acknowledgement
 	}
-	k.base.Heard()
+	k.base.NoteEvent()
 	switch r.Type {
 	case socketmode.RequestTypeHello:
 		if !k.draining.Load() { // otherwise nothing was missed in between

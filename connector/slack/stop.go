@@ -23,10 +23,10 @@ func (r *commands) onStop(e message) {
 	r.stop(e.Channel+"/"+click, r.self.place(e.Channel, e.Thread), e.User)
 }
 
-// stopped handles the refusal of more text. Slack does not say who clicked; a stream is shown to the author of the question.
+// stopped handles the refusal of more text. Slack does not say who clicked; it streams to the author of the question.
 func (w *writer) stopped() {
 	person, _, _ := w.recent.author(w.place.Channel, w.answers)
-	w.runStop(w.place.Channel+"/"+w.draft.ts, w.place, person)
+	w.commands.stop(w.place.Channel+"/"+w.draft.ts, w.place, person)
 }
 
 // stop runs /stop for a person, once for a click. Only that person sees what came of it.

@@ -184,17 +184,18 @@ func TestBackfillsThatWaitAreOne(t *testing.T) {
 	s := knowing(t)
 	done := make(chan missed)
 	hold := make(chan struct{})
-	s.backfill.known.Do = func(waiting []missed) { done <- merge(waiting); <-hold }
-	s.backfill.unknown.Do = func([]missed) {}
+	start := func(gaps []channel.Gap, since time.Time) {
+		s.sockets.backfill.queue.Add("known", missed{gaps, since}, func(waiting []missed) { done <- merge(waiting); <-hold })
+	}
 	one := channel.Gap{Conversation: "slack:T1/C1", After: "1"}
 	two := channel.Gap{Conversation: "slack:T1/C2", After: "2"}
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	s.backfill.start(nil, noon)
+	start(nil, noon)
 	m := <-done
 	check.That(t, len(m.gaps) == 0 && m.since.Equal(noon), "got %v since %v", m.gaps, m.since)
-	s.backfill.start([]channel.Gap{one}, noon)
-	s.backfill.start([]channel.Gap{two, one}, noon.Add(-time.Hour))
-	s.backfill.start(nil, noon.Add(time.Hour))
+	start([]channel.Gap{one}, noon)
+	start([]channel.Gap{two, one}, noon.Add(-time.Hour))
+	start(nil, noon.Add(time.Hour))
 	close(hold)
 	m = <-done
 	check.That(t, slices.Equal(m.gaps, []channel.Gap{two, one}) && m.since.Equal(noon.Add(-time.Hour)), "then got %v since %v", m.gaps, m.since)

@@ -1,4 +1,4 @@
-// Writers: a reply is shown while it is written, then sent, each piece exactly once.
+// Writers: people see a reply while it is written, then it is sent, each piece exactly once.
 
 package slack
 
@@ -18,19 +18,20 @@ import (
 	"cairn/connector/platform"
 )
 
+// replies opens the writers of replies, and has the parts that they use.
+type replies struct {
+	*poster
+	self     *self
+	times    *times
+	history  *history
+	commands *commands
+	working  string // see Options
+}
+
 // writer shows that the bot is working on one reply, then the text so far, and sends its pieces. One goroutine calls its methods.
 type writer struct {
 	*platform.Stream
-	base    *platform.Base
-	api     *api
-	self    *self
-	times   *times
-	recent  *recent
-	history *history
-	poster  *poster
-	working string // see Options
-
-	runStop func(click string, place chat.Place, person string) // runs /stop
+	*replies
 
 	conversation chat.Place // where the answered messages are
 	place        chat.Place // where the reply is posted: in the conversation, or in a thread under the answered message
@@ -41,17 +42,14 @@ type writer struct {
 }
 
 // Reply returns the writer of one reply.
-func (s *Slack) Reply(conversation string, to []string) channel.Writer {
-	w := &writer{
-		base: s.Base, api: s.api, self: s.self, times: s.times, recent: s.recent, history: s.history, poster: s.poster,
-		working: s.o.Working, runStop: s.commands.stop, conversation: chat.ParsePlace(conversation), retry: s.times.retry,
-	}
-	w.Stream = platform.NewStream(s.Work, w.showWorking, 0, w.showDraft)
+func (r *replies) Reply(conversation string, to []string) channel.Writer {
+	w := &writer{replies: r, conversation: chat.ParsePlace(conversation), retry: r.times.retry}
+	w.Stream = platform.NewStream(r.base.Work, w.showWorking, 0, w.showDraft)
 	if len(to) > 0 {
 		w.answers = to[len(to)-1]
 	}
 	w.place = w.conversation
-	if w.conversation.Thread == "" && isTS(w.answers) && repliesInThreads(s.o.ReplyIn, w.conversation) {
+	if w.conversation.Thread == "" && isTS(w.answers) && repliesInThreads(r.replyIn, w.conversation) {
 		w.place.Thread = w.answers
 	}
 	return w
@@ -66,7 +64,7 @@ func (w *writer) Working() {
 	}
 }
 
-// showDraft shows what fits into one message. It returns the delay until the next call (0: it is shown), and if one is of use.
+// showDraft shows what fits into one message. It returns the delay until the next call (0: it is complete), and if one is of use.
 func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duration, more bool) {
 	defer w.NoteEdit(w.times.edit)
 	text = trimPendingMention(split(text)[0])
@@ -113,12 +111,12 @@ func (w *writer) adoptUnsent(ctx context.Context) error {
 	if err := w.base.Work.Wait(ctx); err != nil || w.draft.ts != "" || !w.mayHaveStarted() {
 		return err
 	}
-	own, err := w.findSent(ctx, false)
+	sent, err := w.findSent(ctx, false)
 	if err != nil {
 		return err
 	}
 	above := w.self.place(w.place.Channel, "")
-	for _, m := range own {
+	for _, m := range sent {
 		_, sent, err := w.base.Hub.SentAs(ctx, w.place.String(), m.TS)
 		if err == nil && !sent {
 			_, sent, err = w.base.Hub.SentAs(ctx, above.String(), m.TS)
@@ -178,17 +176,17 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, e
 	}
 	replaces := piece.Part == 0 && len(buttons) == 0
 	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.mayHaveStarted() {
-		own, err := w.findSent(ctx, unsure)
+		sent, err := w.findSent(ctx, unsure)
 		if err != nil {
 			return "", err
 		}
-		for _, o := range own {
+		for _, o := range sent {
 			if w.poster.matchesMark(o, m, piece.Text) {
 				return o.TS, nil
 			}
 		}
 		if replaces && w.draft.ts == "" {
-			w.draft.adopt(own, w)
+			w.draft.adopt(sent, w)
 		}
 	}
 	if replaces && w.draft.ts != "" {
@@ -204,11 +202,11 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, e
 
 // findSent returns the bot's messages since the answered one; none if it may not read them, unless a piece may have been sent.
 func (w *writer) findSent(ctx context.Context, unsure bool) ([]message, error) {
-	own, err := w.history.messagesSince(ctx, w.place, w.answers)
+	sent, err := w.history.messagesSince(ctx, w.place, w.answers)
 	if isPermanent(err) || unknownMethod(err) || !unsure && codeOf(err) == "missing_scope" {
 		return nil, nil
 	}
-	return own, explainBotError(err)
+	return sent, explainBotError(err)
 }
 
 // mayHaveStarted reports whether an earlier process may have started the reply: within 5 s, the answered message is older.

@@ -30,7 +30,7 @@ func newAsker(o Options, conversation string, who access.Person) *asker {
 
 func (a *asker) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	a.client = newClient(hub, log)
-	a.speakAs(func(conversation string) string { return channel.SpokenIn(hub, conversation) })
+	a.readLanguages(hub)
 	return a.out.run(ctx, a.ask)
 }
 
@@ -41,14 +41,14 @@ func (a *asker) ask(ctx context.Context) error {
 	if err := a.hub.Idle(ctx, a.conversation); err != nil {
 		return err
 	}
-	asked, err := parseTyped(a.question)
+	line, err := parseTyped(a.question)
 	if err != nil {
 		return err
 	}
-	if asked.command != "" || asked.quit {
-		return a.say(ctx, asked)
+	if line.command != "" || line.quit {
+		return a.say(ctx, line)
 	}
-	question := inbound(a.who, asked.text)
+	question := inbound(a.who, line.text)
 	a.id = question.ID
 	a.waiting.Store(true)
 	defer a.waiting.Store(false)
@@ -77,18 +77,18 @@ func (a *asker) Interrupt() bool {
 }
 
 func (a *asker) Reply(_ string, to []string) channel.Writer {
-	return askedReply{a, a.id != "" && slices.Contains(to, a.id)}
+	return askerReply{a, a.id != "" && slices.Contains(to, a.id)}
 }
 
-// askedReply writes an answer when it is complete.
-type askedReply struct {
-	a     *asker
-	asked bool // it answers the question
+// askerReply writes an answer when it is complete.
+type askerReply struct {
+	a       *asker
+	answers bool // it answers the question
 }
 
-func (r askedReply) Send(ctx context.Context, piece channel.Piece) (string, error) {
+func (r askerReply) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	switch {
-	case !r.asked || channel.IsNotice(piece):
+	case !r.answers || channel.IsNotice(piece):
 		r.a.note(piece.Text)
 		return piece.Reply, nil
 	case piece.Failure:
@@ -99,5 +99,5 @@ func (r askedReply) Send(ctx context.Context, piece channel.Piece) (string, erro
 	return piece.Reply, r.a.out.send(ctx, completeLines(piece.Text))
 }
 
-func (askedReply) Show(string) {}
-func (askedReply) Cancel()     {}
+func (askerReply) Show(string) {}
+func (askerReply) Cancel()     {}

@@ -49,7 +49,7 @@ func newEditor(o Options, in, out *os.File, conversation string, who access.Pers
 
 func (e *editor) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	e.client = newClient(hub, log)
-	e.speakAs(func(conversation string) string { return channel.SpokenIn(hub, conversation) })
+	e.readLanguages(hub)
 	ctx, cancel := context.WithCancel(ctx)
 	defer e.background.Wait()
 	defer cancel() // cancels slow commands
@@ -98,7 +98,7 @@ func (e *editor) loop(ctx context.Context) error {
 			if line.quit {
 				return nil
 			}
-			if err := e.say(ctx, entry.shown, line, err); err != nil {
+			if err := e.say(ctx, entry.display, line, err); err != nil {
 				return err
 			}
 		case <-ended.Done():
@@ -109,7 +109,7 @@ func (e *editor) loop(ctx context.Context) error {
 	}
 }
 
-// introduce prints the headline as the first row: notes wait while the model's server is asked for the window.
+// introduce prints the headline as the first row: notes wait until the model's server has returned the window.
 func (e *editor) introduce(ctx context.Context) error {
 	e.mu.Lock()
 	e.replying = true
@@ -118,7 +118,7 @@ func (e *editor) introduce(ctx context.Context) error {
 }
 
 // start starts the screen and waits until it is drawn: rows printed before that would make it
-// occupy the whole terminal. The context ends with the screen, and its cause is why.
+// occupy the full terminal. The context ends with the screen, and its cause is why.
 func (e *editor) start(s *screen) context.Context {
 	e.mu.Lock() // rows of others wait
 	defer e.mu.Unlock()
@@ -152,11 +152,11 @@ func (e *editor) stop(screen context.Context) {
 // answers are what people type to answer a question, and the commands that do.
 var answers = map[string]string{"y": "/allow ", "yes": "/allow ", "n": "/deny ", "no": "/deny "}
 
-// expandAnswer returns the command that "y" or "n" stands for while a question is pending; otherwise text itself.
+// expandAnswer returns the command that "y" or "n" means while a question is pending; otherwise text itself.
 func (e *editor) expandAnswer(text string) string {
 	command := answers[strings.ToLower(strings.TrimSpace(text))]
-	if asked := e.hub.Operator().Approvals(e.conversation); command != "" && len(asked) > 0 {
-		return command + asked[0].Code
+	if approvals := e.hub.Operator().Approvals(e.conversation); command != "" && len(approvals) > 0 {
+		return command + approvals[0].Code
 	}
 	return text
 }
@@ -166,8 +166,8 @@ func (e *editor) echo(text string) error {
 }
 
 // say handles a typed line. parseErr, if not nil, says why it is invalid.
-func (e *editor) say(ctx context.Context, shown string, line typed, parseErr error) error {
-	if err := e.echo(shown); err != nil {
+func (e *editor) say(ctx context.Context, echoed string, line typed, parseErr error) error {
+	if err := e.echo(echoed); err != nil {
 		return err
 	}
 	if parseErr != nil {
@@ -210,7 +210,7 @@ func (e *editor) sayMessage(ctx context.Context, text string) error {
 	e.mu.Unlock()
 	err := e.deliver(ctx, e.conversation, inbound(e.who, text))
 	e.background.Go(func() { // after an error, too: an earlier message may still be answered
-		_ = e.hub.Idle(ctx, e.conversation) // after an error of its own there is nothing to stop now
+		_ = e.hub.Idle(ctx, e.conversation) // after an error there is nothing to stop
 		e.waiting.CompareAndSwap(message, 0)
 	})
 	if err != nil {

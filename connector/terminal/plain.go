@@ -33,16 +33,16 @@ type plain struct {
 
 func (p *plain) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	p.client = newClient(hub, log)
-	p.speakAs(func(conversation string) string { return channel.SpokenIn(hub, conversation) })
+	p.readLanguages(hub)
 	return p.out.run(ctx, p.loop)
 }
 
 func (p *plain) loop(ctx context.Context) error {
-	here := func(name string) bool { return name == p.conversation }
+	isCurrent := func(name string) bool { return name == p.conversation }
 	if p.prompt != "" {
 		p.note(p.headline(ctx, p.conversation, p.language(p.conversation)))
 	}
-	if err := p.hub.Recover(ctx, here); err != nil {
+	if err := p.hub.Recover(ctx, isCurrent); err != nil {
 		return err
 	}
 	if err := p.hub.Idle(ctx, p.conversation); err != nil {
@@ -67,7 +67,7 @@ func (p *plain) loop(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return p.drain(ctx, here, p.language(p.conversation), p.note)
+	return p.drain(ctx, isCurrent, p.language(p.conversation), p.note)
 }
 
 func (p *plain) say(ctx context.Context, line typed) error {
@@ -110,7 +110,7 @@ func (p *plain) stop() {
 	}()
 }
 
-// complete returns the whole output of a command, and waits for a slow one if the output is awaited.
+// complete returns the full output of a command, and waits for a slow one if the output is awaited.
 func complete(ctx context.Context, answer command.Answer) string {
 	if answer.Then == nil || !answer.Awaited {
 		return answer.String()

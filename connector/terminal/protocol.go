@@ -85,7 +85,7 @@ func (p *protocol) loop(ctx context.Context) error {
 		return err
 	}
 	room := semaphore.NewWeighted(maxWaiting)
-	queue := platform.KeyedQueue[func()]{Group: platform.NewGroup(), Do: platform.CallEach}
+	queue := platform.KeyedQueue[func()]{Group: platform.NewGroup()}
 	queue.Group.Open(context.WithoutCancel(ctx)) // the queued work ends by itself when ctx does
 	defer queue.Group.Close()
 	for line := range Lines(ctx, p.in) {
@@ -111,7 +111,7 @@ func (p *protocol) loop(ctx context.Context) error {
 		queue.Add(request.conversation, func() {
 			defer room.Release(size)
 			p.report(ctx, request, p.handle)
-		})
+		}, platform.CallEach)
 	}
 	p.inputEnded.Store(true)
 	queue.Group.Close()
@@ -209,13 +209,13 @@ func (p *protocol) Used(name, kind, model string, e report.Expense) {
 func (p *protocol) Attended(string) bool { return !p.inputEnded.Load() }
 
 func (p *protocol) Reply(conversation string, to []string) channel.Writer {
-	return protocolReply{p, shortName(conversation), slices.Clone(to)}
+	return protocolReply{p.out, shortName(conversation), slices.Clone(to)}
 }
 
 // protocolReply writes a reply as one line when it is complete. After a crash the line may be
 // repeated with the same id.
 type protocolReply struct {
-	p       *protocol
+	out     *output
 	channel string
 	to      []string
 }
@@ -234,7 +234,7 @@ func (r protocolReply) Send(ctx context.Context, piece channel.Piece) (string, e
 	if err != nil {
 		return "", err
 	}
-	return piece.Reply, r.p.out.send(ctx, text)
+	return piece.Reply, r.out.send(ctx, text)
 }
 
 func (protocolReply) Show(string) {}

@@ -65,9 +65,9 @@ type canvas struct {
 	*os.File
 	drawn func() // called when the screen is drawn for the first time, which ends by showing the cursor
 
-	mu          sync.Mutex // guards the fields below
-	shown, next frame      // what the terminal shows, and what the next write draws
-	erase       string     // is written before the next write
+	mu            sync.Mutex // guards the fields below
+	current, next frame      // what the terminal shows, and what the next write draws
+	erase         string     // is written before the next write
 }
 
 func (c *canvas) Write(b []byte) (int, error) {
@@ -77,7 +77,7 @@ func (c *canvas) Write(b []byte) (int, error) {
 		_, _ = c.File.WriteString(c.erase) // if that fails, the next write fails too
 		c.erase = ""
 	}
-	c.shown = c.next
+	c.current = c.next
 	n, err := c.File.Write(b)
 	if err != nil || strings.Contains(string(b), "\x1b[?25h") {
 		c.drawn()
@@ -100,6 +100,6 @@ func (c *canvas) resized(_ tea.Model, m tea.Msg) tea.Msg {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.erase = c.shown.erasure(size.Width)
+	c.erase = c.current.erasure(size.Width)
 	return m
 }

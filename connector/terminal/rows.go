@@ -43,7 +43,7 @@ type below struct {
 	queued     string // what waits for the end of the reply
 }
 
-// write prints whole rows above the screen. During a reply they wait for its end and are shown on
+// write prints complete rows above the screen. During a reply they wait for its end and are shown on
 // the screen meanwhile: inside the reply they would look like a part of it.
 func (e *editor) write(rows string) error {
 	e.mu.Lock()
@@ -104,25 +104,25 @@ func (e *editor) sendLocked(m tea.Msg) {
 	}
 }
 
-// stream shows a reply: finished blocks are printed above the input, the incomplete one is shown on the screen.
+// stream shows a reply: finished blocks are printed above the input, the incomplete one on the screen.
 type stream struct {
-	editor *editor
-	shown  string // the part of the text that is already printed
+	editor  *editor
+	printed string // the part of the text that is already printed
 }
 
 // Show shows the text so far. A text that does not continue the printed part starts again.
 func (s *stream) Show(text string) {
 	text = readable(text)
-	if !strings.HasPrefix(text, s.shown) {
+	if !strings.HasPrefix(text, s.printed) {
 		s.Cancel()
 	}
-	done := finishedBlocks(text[len(s.shown):])
+	done := finishedBlocks(text[len(s.printed):])
 	rows := ""
-	if block := strings.TrimSpace(text[len(s.shown) : len(s.shown)+done]); block != "" {
+	if block := strings.TrimSpace(text[len(s.printed) : len(s.printed)+done]); block != "" {
 		rows = s.editor.markdown(block) + "\n\n"
 	}
-	s.shown = text[:len(s.shown)+done]
-	_ = s.editor.writeReply(rows, s.editor.markdown(text[len(s.shown):]), true)
+	s.printed = text[:len(s.printed)+done]
+	_ = s.editor.writeReply(rows, s.editor.markdown(text[len(s.printed):]), true)
 }
 
 func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
@@ -133,27 +133,27 @@ func (s *stream) Send(_ context.Context, piece channel.Piece) (string, error) {
 		}
 		return piece.Reply, s.editor.write(s.editor.dimmed(text))
 	}
-	if !strings.HasPrefix(text, s.shown) {
+	if !strings.HasPrefix(text, s.printed) {
 		s.Cancel()
 	}
 	rows := ""
-	if rest := strings.TrimRight(text[len(s.shown):], " \t\n"); rest != "" {
+	if rest := strings.TrimRight(text[len(s.printed):], " \t\n"); rest != "" {
 		rows = s.editor.markdown(rest) + "\n\n"
 	}
 	if err := s.editor.writeReply(rows, "", false); err != nil {
 		return "", err
 	}
-	s.shown = ""
+	s.printed = ""
 	return piece.Reply, nil
 }
 
 func (s *stream) Cancel() {
 	rows := ""
-	if s.shown != "" {
+	if s.printed != "" {
 		rows = s.editor.dimmed("[" + s.editor.says("this answer was interrupted") + "]")
 	}
 	_ = s.editor.writeReply(rows, "", false)
-	s.shown = ""
+	s.printed = ""
 }
 
 // readable returns the printable part of an answer, without leading space.

@@ -27,8 +27,8 @@ type (
 	tickMsg string   // the status
 )
 
-// entry is a typed line, and the form in which it is shown.
-type entry struct{ text, shown string }
+// entry is a typed line, and the form in which the screen shows it.
+type entry struct{ text, display string }
 
 // screen is the Bubble Tea model. Only Bubble Tea's goroutine uses it.
 type screen struct {
@@ -187,12 +187,12 @@ func (s *screen) interrupt() {
 }
 
 func (s *screen) enter() {
-	shown := s.typed()
-	text := s.pastes.expand(shown)
+	input := s.typed()
+	text := s.pastes.expand(input)
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	if s.submit(entry{text, shown}) {
+	if s.submit(entry{text, input}) {
 		s.history.add(text)
 		s.set("")
 	}
@@ -231,7 +231,7 @@ func (s *screen) insert(text string) {
 	s.input.InsertString(strings.ReplaceAll(s.pastes.fold(text), "\t", typedTab))
 }
 
-// typedTab stands for a tab in the input, which would make spaces of it. It is a noncharacter: no text has it.
+// typedTab replaces a tab in the input, which would make spaces of it. It is a noncharacter: no text has it.
 const typedTab = "\uFDD0"
 
 // typed returns the text of the input.

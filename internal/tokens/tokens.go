@@ -275,3 +275,7 @@ func longest(limit int, fits func(n int) bool) int {
 
 // PerMessage is the cost of a message in addition to its text: role and separators.
 const PerMessage = 4
+
+// Uncertainty returns by how many tokens a prompt of n tokens, which no provider has counted, may exceed its estimate: an
+// eighth of it, and 64 for short texts.
+func Uncertainty(n int) int { return n/8 + 64 }

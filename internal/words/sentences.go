@@ -175,3 +175,23 @@ var asking = lazy.Pattern(`(?i)^(?:\W*(?:hey|hi|hello|so|and|ok|please|@\S+)\W+)
 	`(?:tell me|find|search|show|list)\b`,
 	`remind me (?:of|what|when|who|where|how|why|which)\b`,
 }, "|") + `)`)
+
+// EndsInMark reports whether a text ends in punctuation of any script, perhaps inside quotes, or in
+// the description of an attachment.
+func EndsInMark(text string) bool {
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(text, `"'”’»)）」』`))
+	return last == '…' || last == ']' || unicode.Is(unicode.Terminal_Punctuation, last)
+}
+
+// Bare returns a word in lower case without the punctuation around it.
+func Bare(word string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimFunc(word, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r)
+	})), "’", "'")
+}
+
+// Denies reports whether a bare word of English denies something.
+func Denies(word string) bool { return strings.HasSuffix(word, "n't") || negations[word] }
+
+var negations = Set(`not never no none nothing nobody neither nor without hardly barely scarcely rarely cannot
+dont didnt cant wont isnt wasnt doesnt havent couldnt wouldnt`)

@@ -59,7 +59,7 @@ func TestStopReasons(t *testing.T) {
 		x.Done()
 	}), anthropic.Options{})
 	err := check.ErrorOf(model.Generate(t.Context(), hello, nil))
-	check.That(t, llm.KindOf(err) == llm.KindOverflow && llm.PromptOf(err) == 900 && model.Learnt().Facts().Window == 1000, "the end of the window: got %v, learned %+v", err, model.Learnt().Facts())
+	check.That(t, llm.KindOf(err) == llm.KindOverflow && llm.PromptOf(err) == 900 && model.Learned().Facts().Window == 1000, "the end of the window: got %v, learned %+v", err, model.Learned().Facts())
 }
 
 func TestAddressWithPath(t *testing.T) {

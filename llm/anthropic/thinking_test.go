@@ -156,7 +156,7 @@ func TestRefusedFieldsAreOmitted(t *testing.T) {
 			for name, want := range c.want {
 				check.Equal(t, name, string(requests[len(requests)-1].Body[name]), want)
 			}
-			check.That(t, !model.Learnt().Facts().RefusesForced, "learned that it refuses a forced tool")
+			check.That(t, !model.Learned().Facts().RefusesForced, "learned that it refuses a forced tool")
 		})
 	}
 }

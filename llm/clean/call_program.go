@@ -124,19 +124,24 @@ func (p *parser) words() bool {
 	}
 }
 
+// printed reads a call in a call of print, behind its parenthesis, as in the tool_code of Gemma.
+func (p *parser) printed(rest string) bool {
+	before := *p
+	p.rest = rest
+	if p.named() {
+		if after, ok := strings.CutPrefix(strings.TrimLeftFunc(p.rest, unicode.IsSpace), ")"); ok {
+			p.rest = after
+			return true
+		}
+	}
+	*p = before
+	return false
+}
+
 // program reads the arguments of a call behind its parenthesis: word="tea", limit=3). rest is behind the parenthesis.
 func (p *parser) program(name, rest string) bool {
-	if name == "print" { // tool_code of Gemma
-		before := *p
-		p.rest = rest
-		if p.named() {
-			if after, ok := strings.CutPrefix(strings.TrimLeftFunc(p.rest, unicode.IsSpace), ")"); ok {
-				p.rest = after
-				return true
-			}
-		}
-		*p = before
-		return false
+	if name == "print" {
+		return p.printed(rest)
 	}
 	arguments := make(map[string]any)
 	for {

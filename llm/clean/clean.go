@@ -48,7 +48,7 @@ type Filter struct {
 	thought *thought // the last one, until it ends; nil: none
 	held    *held    // what was held back last, until it is let go; nil: nothing
 
-	inThought string // the last thought from the first mark of a call on; "": it has none
+	callInThought string // the last thought from the first mark of a call on; "": it has none
 }
 
 // mode says which type reads the input.
@@ -99,7 +99,7 @@ func (f *Filter) End() string {
 	for f.finish() {
 		f.run()
 	}
-	f.readInThought()
+	f.readCallInThought()
 	if f.mode == atStart && !f.opening.stripped { // the answer is white space
 		f.body.text.put(f.opening.takeLead())
 	}
@@ -120,7 +120,7 @@ func (f *Filter) Rest() string { return f.body.text.show(len(f.Text())) }
 
 // Held returns the size of what has arrived and is kept, in bytes.
 func (f *Filter) Held() int {
-	size := f.in.size() + f.opening.lead.Len() + f.body.text.out.Len() + len(f.inThought)
+	size := f.in.size() + f.opening.lead.Len() + f.body.text.out.Len() + len(f.callInThought)
 	if f.thought != nil {
 		size += f.thought.kept()
 	}

@@ -132,10 +132,6 @@ func isEscape(r rune) bool {
 // escapeSize returns the size of the control sequence at the front of a text, whose first character has size bytes; 0 if
 // that needs more text. A text that is no control sequence loses its first character only.
 func escapeSize(text string, size int, final bool) int {
-	const (
-		longest       = 64  // bytes of a control sequence
-		longestString = 256 // of a control string, as the title of a window
-	)
 	first, _ := utf8.DecodeRuneInString(text)
 	kind := map[rune]byte{'\u009b': '[', '\u009d': ']', '\u0090': 'P', '\u0098': 'X', '\u009e': '^', '\u009f': '_'}[first]
 	at := size
@@ -148,31 +144,9 @@ func escapeSize(text string, size int, final bool) int {
 	}
 	switch kind {
 	case '[':
-		for ; at < min(len(text), longest); at++ {
-			switch c := text[at]; {
-			case '@' <= c && c <= '~':
-				return at + 1
-			case c < ' ' || c > '~':
-				return size
-			}
-		}
-		if at < longest {
-			return waits(at, final)
-		}
+		return sequenceSize(text, at, size, final)
 	case ']', 'P', 'X', '^', '_':
-		for ; at < min(len(text), longestString); at++ {
-			switch rest := text[at:]; {
-			case rest[0] == '\a':
-				return at + 1
-			case strings.HasPrefix(rest, "\x1b\\"), strings.HasPrefix(rest, "\u009c"):
-				return at + 2
-			case rest[0] == '\n':
-				return size
-			}
-		}
-		if at < longestString {
-			return waits(at, final)
-		}
+		return stringSize(text, at, size, final)
 	case '(', ')', '*', '+', '#': // chooses a set of characters
 		if len(text) == at {
 			return waits(at, final)
@@ -182,6 +156,42 @@ func escapeSize(text string, size int, final bool) int {
 		return at
 	}
 	return size
+}
+
+// sequenceSize is escapeSize for a control sequence, which goes on at a byte.
+func sequenceSize(text string, at, size int, final bool) int {
+	const longest = 64 // bytes
+	for ; at < min(len(text), longest); at++ {
+		switch c := text[at]; {
+		case '@' <= c && c <= '~':
+			return at + 1
+		case c < ' ' || c > '~':
+			return size
+		}
+	}
+	if at == longest {
+		return size
+	}
+	return waits(at, final)
+}
+
+// stringSize is escapeSize for a control string, as the title of a window, which goes on at a byte.
+func stringSize(text string, at, size int, final bool) int {
+	const longest = 256 // bytes
+	for ; at < min(len(text), longest); at++ {
+		switch rest := text[at:]; {
+		case rest[0] == '\a':
+			return at + 1
+		case strings.HasPrefix(rest, "\x1b\\"), strings.HasPrefix(rest, "\u009c"):
+			return at + 2
+		case rest[0] == '\n':
+			return size
+		}
+	}
+	if at == longest {
+		return size
+	}
+	return waits(at, final)
 }
 
 // waits returns the size of an unfinished sequence at the end of the answer; before that 0.

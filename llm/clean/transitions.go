@@ -63,7 +63,7 @@ func (f *Filter) holdBack(what *held) {
 func (f *Filter) endThought() {
 	over := f.thought
 	f.thought = nil
-	f.inThought = over.call.String()
+	f.callInThought = over.call.String()
 	f.Reasoned = true
 	if over.inBody {
 		f.mode = inBody
@@ -114,11 +114,11 @@ func (f *Filter) takeBack(behind *held) {
 	}
 }
 
-// readInThought reads the calls with which the last thought ends, if the answer is nothing else. vLLM, too, ends the
+// readCallInThought reads the calls with which the last thought ends, if the answer is nothing else. vLLM, too, ends the
 // thought there (vllm/reasoning/kimi_k2_reasoning_parser.py).
-func (f *Filter) readInThought() {
+func (f *Filter) readCallInThought() {
 	text := f.body.text.out.String()
 	if !f.in.textOnly && len(f.Calls) == 0 && strings.TrimSpace(text) == "" {
-		f.Calls = callsInThought(f.inThought, &f.in.request)
+		f.Calls = callsInThought(f.callInThought, &f.in.request)
 	}
 }

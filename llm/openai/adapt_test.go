@@ -50,7 +50,7 @@ func TestProtocolIsLearnedFromRefusal(t *testing.T) {
 		options, log := logged(c.options)
 		options.Notebook = new(llm.Notebook)
 		model := connect(t, server, options)
-		model.Learnt().Learn(func(f *llm.Facts) { f.Wire = c.known })
+		model.Learned().Learn(func(f *llm.Facts) { f.Wire = c.known })
 		check.Equal(t, name+": first protocol", model.Wire(), cmp.Or(c.known, llm.WireChat))
 		for range 2 {
 			check.Equal(t, name, llm.KindOf(check.ErrorOf(model.Generate(t.Context(), hello, nil))), c.kind)
@@ -163,7 +163,7 @@ func TestRefusedFieldIsOmitted(t *testing.T) {
 	const demand = "The `reasoning_content` in the thinking mode must be passed back to the API." // of what the caller has
 	model := connect(t, llmtest.Serve(t, llmtest.Refusing(demand, func(llmtest.Request) bool { return true })), openai.Options{})
 	err := check.ErrorOf(model.Generate(t.Context(), hello, nil))
-	check.That(t, llm.WantsReasoning(err) && model.Learnt().Facts().WantsReasoning, "got %v, %+v", err, model.Learnt().Facts())
+	check.That(t, llm.WantsReasoning(err) && model.Learned().Facts().WantsReasoning, "got %v, %+v", err, model.Learned().Facts())
 }
 
 // TestRefusedCacheKeyIsOmitted: it goes to every server, and servers refuse a field in many words.

@@ -95,13 +95,13 @@ func TestOverflowLowersWindow(t *testing.T) {
 
 func TestModelsShareNothing(t *testing.T) {
 	notebook := new(llm.Notebook)
-	at := func(url, model string) *llm.Learnt {
-		return check.Must(openai.New(openai.Options{BaseURL: url, Model: model, Notebook: notebook}))(t).Learnt()
+	at := func(url, model string) *llm.Learned {
+		return check.Must(openai.New(openai.Options{BaseURL: url, Model: model, Notebook: notebook}))(t).Learned()
 	}
 	one := at("http://localhost:1/v1", "m")
 	nameless := at("http://localhost:1/v1", "")
 	check.That(t, at("http://key:secret@localhost:1/v1/", "m") == one, "the same model on the same server does not share facts")
-	for _, other := range []*llm.Learnt{at("http://localhost:2/v1", "m"), at("http://localhost:1/v1", "n"), at("http://localhost:1/other/v1", "m"), nameless} {
+	for _, other := range []*llm.Learned{at("http://localhost:2/v1", "m"), at("http://localhost:1/v1", "n"), at("http://localhost:1/other/v1", "m"), nameless} {
 		check.That(t, other != one && at("http://localhost:1/v1", "") != other, "two models share learned facts")
 	}
 }

@@ -53,7 +53,7 @@ func (o *Model) Wire() string {
 	if o.Options.Wire != "" {
 		return o.Options.Wire
 	}
-	switch wire := o.Learnt().Facts().Wire; {
+	switch wire := o.Learned().Facts().Wire; {
 	case wire == llm.WireChat || wire == llm.WireResponses:
 		return wire
 	case o.Host == openAIHost, o.Host == xAIHost, strings.HasSuffix(o.Host, "."+xAIHost): // which has regional ones
@@ -88,7 +88,7 @@ func (o *Model) Adapt(ctx context.Context, p *provider.Plan, refused *llm.Error,
 	case refused.Kind == llm.KindBadRequest && (refused.Status == http.StatusGone || wantsResponses.MatchString(refused.Message)) && o.switchWire(p, form, llm.WireChat, llm.WireResponses):
 		return true
 	case llm.WantsReasoning(refused):
-		o.Learnt().Learn(func(f *llm.Facts) { f.WantsReasoning = true })
+		o.Learned().Learn(func(f *llm.Facts) { f.WantsReasoning = true })
 		return false // the caller has the reasoning
 	}
 	return o.Client.Adapt(refused, form)
@@ -114,7 +114,7 @@ func (o *Model) switchWire(p *provider.Plan, sent provider.Form, from, to string
 		return false
 	}
 	p.Wires++
-	o.Learnt().Learn(func(f *llm.Facts) { f.Wire = to })
+	o.Learned().Learn(func(f *llm.Facts) { f.Wire = to })
 	o.Options.Log.Info("wire_changed", "model", p.Model, "wire", to)
 	return true
 }

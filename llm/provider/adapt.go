@@ -147,7 +147,7 @@ func (c *Client) compose(p *Plan) Form {
 	p.Demands = c.Demands()
 	p.Answer = new(Answer)
 	p.Effort = nearest(p.Reasoning, p.Efforts)
-	p.Forced = p.ForceTool != "" && !c.Learnt().Facts().RefusesForced
+	p.Forced = p.ForceTool != "" && !c.Learned().Facts().RefusesForced
 	return c.Protocol.Compose(*p)
 }
 
@@ -157,7 +157,7 @@ func (c *Client) Adapt(refused *llm.Error, form Form) bool {
 	case refused.Kind != llm.KindBadRequest:
 		return false
 	case form.Forced && llm.RefusesForced(refused):
-		c.Learnt().Learn(func(f *llm.Facts) { f.RefusesForced = true })
+		c.Learned().Learn(func(f *llm.Facts) { f.RefusesForced = true })
 		c.Options.Log.Info("forced_tool_refused", "model", c.Model(), "error", refused)
 		return true
 	}

@@ -68,7 +68,7 @@ func (c *Client) Window(ctx context.Context) llm.Window {
 		c.Options.Log.Debug("request_window_failed", "error", err)
 	}
 	window := cmp.Or(c.discovered().window, c.assumed)
-	if limit := c.Learnt().Facts().Window; limit > 0 && limit < window.Tokens {
+	if limit := c.Learned().Facts().Window; limit > 0 && limit < window.Tokens {
 		return llm.Window{Tokens: limit, Source: "an overflow"}
 	}
 	return window
@@ -76,7 +76,7 @@ func (c *Client) Window(ctx context.Context) llm.Window {
 
 // answered records that the server answered a request, so it is running and its model is loaded.
 func (c *Client) answered(req llm.Request, resp llm.Response) {
-	c.Learnt().Fits(resp.Usage.Prompt)
+	c.Learned().Fits(resp.Usage.Prompt)
 	size := promptBytes(req)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -198,15 +198,15 @@ func (c *Client) overflowed(ctx context.Context, req llm.Request, refused *llm.E
 	pictures := slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return len(m.Images) > 0 })
 	switch {
 	case refused.Limit > 0:
-		c.Learnt().Limit(refused.Limit)
+		c.Learned().Limit(refused.Limit)
 	case !c.canBeTooLong(req):
-	case c.Learnt().Facts().Window == 0 && c.refusesShort(ctx, req, refused):
+	case c.Learned().Facts().Window == 0 && c.refusesShort(ctx, req, refused):
 		return &llm.Error{
 			Kind: llm.KindBadRequest, Status: refused.Status, Err: refused,
 			Message: "the server says of a short prompt, too, that it is too long: " + refused.Message,
 		}
 	case !pictures:
-		c.Learnt().Bound(c.promptTokens(req))
+		c.Learned().Bound(c.promptTokens(req))
 	}
 	return refused
 }
@@ -252,5 +252,5 @@ func (c *Client) promptTokens(req llm.Request) int {
 	for _, t := range req.Tools {
 		cost += tokens.PerMessage + tokens.Estimate(t.Name) + tokens.Estimate(t.Description) + tokens.Estimate(string(t.Parameters))
 	}
-	return int(math.Round(float64(cost) * c.Learnt().Factor()))
+	return int(math.Round(float64(cost) * c.Learned().Factor()))
 }

@@ -71,7 +71,7 @@ type Client struct {
 	server   string // host and path of BaseURL, without user and password
 	defaults Defaults
 	assumed  llm.Window          // if the server reports none
-	learnt   llm.Learnt          // used if the notebook has no page
+	learned  llm.Learned         // used if the notebook has no page
 	asking   *semaphore.Weighted // one caller at a time queries the server about itself
 
 	mu      sync.Mutex // guards the fields below
@@ -122,11 +122,11 @@ func New(o Options, d Defaults) (*Client, error) {
 // Name returns the model, or the server's host until a model is set or chosen.
 func (c *Client) Name() string { return cmp.Or(c.Model(), c.Host) }
 
-// Learnt returns what was learned about this model on this server. Until a model is set or chosen it is not saved.
-func (c *Client) Learnt() *llm.Learnt {
+// Learned returns what was learned about this model on this server. Until a model is set or chosen it is not saved.
+func (c *Client) Learned() *llm.Learned {
 	model := c.Model()
 	if c.Options.Notebook == nil || model == "" {
-		return &c.learnt
+		return &c.learned
 	}
 	return c.Options.Notebook.Page(model + "@" + c.server)
 }

@@ -196,7 +196,7 @@ func AnswerWith(t *testing.T, c *store.Conversation, turn, next int64, native st
 	for _, tool := range []string{"recall", "expand", "memory_search", "memory_save", "weather"} {
 		if r, ok := results[tool]; ok {
 			calls = append(calls, llm.Call{ID: tool, Name: tool, Arguments: `{"query":"` + r.Text + `"}`})
-			rows = append(rows, chat.Message{Role: llm.RoleTool, CallID: tool, Tool: tool, Text: r.Text, Time: Day})
+			rows = append(rows, chat.Message{Role: llm.RoleTool, CallID: tool, Tool: tool, Text: r.Text, Quotes: r.Quotes, Time: Day})
 		}
 	}
 	rows = append([]chat.Message{{Role: llm.RoleAssistant, Calls: calls, Native: json.RawMessage(native), Time: Day}}, rows...)

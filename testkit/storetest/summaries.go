@@ -25,7 +25,7 @@ func Load(t testing.TB, c *store.Conversation) transcript.Snapshot {
 // Peek reads the state as Load does, and leaves running rows alone.
 func Peek(t check.Tester, c *store.Conversation) (state transcript.Snapshot) {
 	t.Helper()
-	check.NoError(t, c.Store().View(Ctx, func(tx *store.Tx) { state = c.In(tx).Load() }))
+	check.NoError(t, c.Store().View(Ctx, func(tx *store.Tx) { state = c.Summaries(tx).Load() }))
 	return state
 }
 

@@ -1,0 +1,144 @@
+// Rechecks: a platform may lose an event, and a socket may answer each PING and deliver nothing. So the places that were active in the
+// last hour are compared with the platform's history when nothing has arrived for some minutes, and after a resumed session.
+
+package platform
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"cairn/channel"
+)
+
+const (
+	quietTime    = 5 * time.Minute // without an event, before a recheck
+	recheckDelay = time.Minute     // before each recheck, so that the events of a resumed session have been handled
+	activeTime   = time.Hour       // since the newest message of a place that is rechecked
+	maxRechecked = 20              // places of one recheck: each costs a request
+	clockMargin  = 5 * time.Second // by which the platform's clock may differ from what Clock knows of it
+)
+
+// ErrDeaf is why a connection ends that delivers nothing.
+var ErrDeaf = errors.New("the connection delivers no events")
+
+// recheck says when to recheck. The zero value never does.
+type recheck struct {
+	quiet     time.Duration // see quietTime
+	delay     time.Duration // see recheckDelay
+	event     chan struct{} // has a value if an event has arrived
+	requested chan struct{} // has a value if Recheck was called
+
+	last  atomic.Pointer[time.Time] // when an event arrived last; nil: none has
+	renew deafness
+}
+
+// deafness says when a connection may end because it delivers nothing. The history may also have messages for which the platform
+// never sends an event, whatever the connection, so the pauses between two such ends grow.
+type deafness struct {
+	mu    sync.Mutex // guards the fields below
+	pause Backoff
+	next  time.Time // when a connection may be ended again
+}
+
+const (
+	renewPause    = 5 * time.Minute // until the next end of a connection that delivers nothing
+	maxRenewPause = 6 * time.Hour
+)
+
+func newRecheck() recheck {
+	return recheck{
+		quiet: quietTime, delay: recheckDelay, event: make(chan struct{}, 1), requested: make(chan struct{}, 1),
+		renew: deafness{pause: Backoff{First: renewPause, Max: maxRenewPause}},
+	}
+}
+
+// NoteEvent reports that an event has arrived.
+func (b *Base) NoteEvent() {
+	now := time.Now()
+	b.recheck.last.Store(&now)
+	signal(b.recheck.event)
+}
+
+// Missed ends a connection that is proven deaf: a message was written while it was established and, though no event has arrived
+// since then and it would be late by now, was found in the history alone.
+func (b *Base) Missed(conversation string, newest time.Time) {
+	since := b.Link.since.Load()
+	if !b.Connected() || since == nil {
+		return
+	}
+	quietSince := *since
+	if last := b.recheck.last.Load(); last != nil && last.After(quietSince) {
+		quietSince = *last
+	}
+	margin := min(clockMargin, b.recheck.delay)
+	late := b.Clock.Now().Sub(newest) >= b.recheck.delay
+	if !late || newest.Sub(b.Clock.At(quietSince)) <= margin || !b.recheck.renew.take() {
+		return
+	}
+	b.Log.Warn("connection_deaf", "conversation", conversation, "quiet", time.Since(quietSince).Round(time.Second), "effect", "a new connection")
+	b.Link.End(ErrDeaf)
+}
+
+// take reports whether a connection may be ended, and has the next one wait.
+func (d *deafness) take() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := time.Now()
+	if now.Before(d.next) {
+		return false
+	}
+	if now.Sub(d.next) > 2*d.pause.Max {
+		d.pause.Reset()
+	}
+	pause := d.pause.Next()
+	d.next = now.Add(max(d.pause.First, pause))
+	return true
+}
+
+// Recheck has the places that were active in the last hour look for what they missed, in a minute.
+func (b *Base) Recheck() { signal(b.recheck.requested) }
+
+// RecheckAfter sets how long nothing arrives before a recheck, and how long each waits. Tests set shorter times.
+func (b *Base) RecheckAfter(quiet, delay time.Duration) {
+	b.recheck.quiet = quiet
+	b.recheck.delay = delay
+}
+
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it has a value already
+	}
+}
+
+// keepRechecking rechecks whenever it is time, until ctx ends.
+func (b *Base) keepRechecking(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-b.recheck.event:
+			continue
+		case <-b.recheck.requested:
+		case <-time.After(b.recheck.quiet):
+		}
+		if Sleep(ctx, b.recheck.delay) == nil && b.Connected() {
+			b.recheckActive(ctx)
+		}
+	}
+}
+
+func (b *Base) recheckActive(ctx context.Context) {
+	since := b.Clock.Now().Add(-activeTime)
+	var active []channel.Gap
+	b.Store(ctx, func() (err error) {
+		active, err = channel.GapsToRecheck(ctx, b.Hub, b.name, maxRechecked, func(newest, first string) string { return b.MissedAfter(newest, first, since) })
+		return err
+	})
+	for _, place := range active {
+		b.Store(ctx, func() error { return b.Hub.CatchUp(ctx, place.Conversation, place.After) })
+	}
+}

@@ -1,0 +1,30 @@
+package slack
+
+import (
+	"testing"
+	"time"
+
+	"cairn/testkit/check"
+	"cairn/testkit/slacktest"
+)
+
+func TestEventsThatSlackLostAreNoticed(t *testing.T) {
+	r, general, ann := town(t, slacktest.Options{}, answerN)
+	r.tune = func(s *Slack) { s.RecheckAfter(200*time.Millisecond, 100*time.Millisecond) }
+	r.begin()
+	r.ask(general, ann, 1)
+	r.w.Lose(2) // the mention comes as app_mention, too
+	r.ask(general, ann, 2)
+	r.ask(general, ann, 3)
+}
+
+// A socket may answer each PING and deliver nothing.
+func TestADeafSocketIsReplacedOnce(t *testing.T) {
+	r, general, ann := town(t, slacktest.Options{PingEvery: 50 * time.Millisecond}, answerN)
+	r.tune = func(s *Slack) { s.RecheckAfter(200*time.Millisecond, 100*time.Millisecond) }
+	r.begin()
+	replaced := func() bool { open := r.w.Sockets(); return len(open) == 1 && open[0].ID == 2 }
+	ask := func(n int) { r.ask(general, ann, n) }
+	r.ReplacesDeafConnectionOnce(ask, func() { r.w.Sockets()[0].Deafen() }, func() { r.eventually("there is another socket", replaced) })
+	check.That(t, replaced(), "there is a third socket")
+}

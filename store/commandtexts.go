@@ -1,0 +1,97 @@
+// What people type into commands, which is stored beside messages: the focus of a compaction or of a setting, and who changed settings,
+// pinned or paused.
+
+package store
+
+import "database/sql"
+
+// focusKey is the setting whose value people write in words of their own; those of others are numbers and names.
+const focusKey = "focus"
+
+// namesOf selects the names under which the bot knows person ?2, whose name may be ?3 too.
+const namesOf = `SELECT author FROM messages WHERE author_id = ?2 AND role = 'user'
+	UNION SELECT author FROM inbox WHERE author_id = ?2 UNION SELECT name FROM optouts WHERE author_id = ?2 UNION SELECT ?2 UNION SELECT ?3`
+
+// typedBy selects the rows that person ?2 made. Older versions stored only a name, which several people may have, or the id of
+// who had none.
+const typedBy = `(made_by_id = ?2 OR made_by_id = '' AND made_by <> '' AND made_by IN (` + namesOf + `))`
+
+// CountSettings counts the settings, pins and pauses of the conversation that the person made.
+func (tr Traces) CountSettings() int {
+	return getValue[int](tr.tx, `SELECT (SELECT count(*) FROM overrides WHERE conversation = ?1 AND `+typedBy+`)
+		+ (SELECT count(*) FROM pins WHERE conversation = ?1 AND `+typedBy+`)
+		+ (SELECT count(*) FROM pauses WHERE scope = ?4 AND `+typedBy+`)`, tr.c.id, tr.who.ID, tr.who.Name, tr.c.name)
+}
+
+// AnonymizeSettings deletes the person's settings in words, and removes their name from other settings, pins and pauses.
+func (tr Traces) AnonymizeSettings() {
+	tr.tx.do("DELETE FROM overrides WHERE conversation = ?1 AND key = ?4 AND "+typedBy, tr.c.id, tr.who.ID, tr.who.Name, focusKey)
+	for _, table := range []string{"overrides", "pins"} {
+		tr.tx.do("UPDATE "+table+" SET made_by = '', made_by_id = '' WHERE conversation = ?1 AND "+typedBy, tr.c.id, tr.who.ID, tr.who.Name)
+	}
+	tr.tx.do("UPDATE pauses SET made_by = '', made_by_id = '' WHERE scope IN (?1, '') AND "+typedBy, tr.c.name, tr.who.ID, tr.who.Name)
+}
+
+// CommandTexts are what people typed into commands of one conversation, in one transaction.
+type CommandTexts struct {
+	c  handle
+	tx *Tx
+}
+
+// CommandText is a text with the number of its row.
+type CommandText struct {
+	ID   int64
+	Text string
+}
+
+func (ct CommandTexts) texts(query string, args ...any) []CommandText {
+	return listRows(ct.tx, func(rows *sql.Rows, t *CommandText) error { return rows.Scan(&t.ID, &t.Text) }, query, args...)
+}
+
+// Focuses returns the focus and the error of each compaction that has one.
+func (ct CommandTexts) Focuses() []CommandText {
+	return ct.texts("SELECT id, focus || ' ' || error FROM compactions WHERE conversation = ? AND (focus <> '' OR error <> '')", ct.c.id)
+}
+
+// DeleteFocus deletes the focus and the error of a compaction.
+func (ct CommandTexts) DeleteFocus(compaction int64) {
+	ct.tx.do("UPDATE compactions SET focus = '', error = '' WHERE id = ?", compaction)
+}
+
+// DeleteFocuses deletes the focus and the error of every compaction, and reports whether there was one.
+func (ct CommandTexts) DeleteFocuses() (changed bool) {
+	return ct.tx.do("UPDATE compactions SET focus = '', error = '' WHERE conversation = ? AND (focus <> '' OR error <> '')", ct.c.id)
+}
+
+// DeleteRequests deletes the focus of every compaction, and leaves the errors.
+func (ct CommandTexts) DeleteRequests() {
+	ct.tx.do("UPDATE compactions SET focus = '' WHERE conversation = ? AND focus <> ''", ct.c.id)
+}
+
+// DeleteErrors deletes why pieces of replies were not sent: it may quote them.
+func (ct CommandTexts) DeleteErrors() {
+	ct.tx.do("UPDATE outbox SET error = '' WHERE conversation = ? AND error <> ''", ct.c.id)
+}
+
+// Setting returns the conversation's setting in words, if it has one.
+func (ct CommandTexts) Setting() []CommandText {
+	return ct.texts("SELECT conversation, value FROM overrides WHERE conversation = ? AND key = ?", ct.c.id, focusKey)
+}
+
+// DeleteSetting deletes it.
+func (ct CommandTexts) DeleteSetting() {
+	ct.tx.do("DELETE FROM overrides WHERE conversation = ? AND key = ?", ct.c.id, focusKey)
+}
+
+const withoutFocus = "UPDATE tasks SET above = json_remove(above, '$." + focusKey + "'), own = json_remove(own, '$." + focusKey + "') WHERE "
+
+// TaskSettings returns the settings of each task that the conversation has started.
+func (ct CommandTexts) TaskSettings() []CommandText {
+	return ct.texts("SELECT id, above || ' ' || own FROM tasks WHERE parent = ?", ct.c.id)
+}
+
+// DeleteTaskFocus deletes the focus of a task.
+func (ct CommandTexts) DeleteTaskFocus(task int64) { ct.tx.do(withoutFocus+"id = ?", task) }
+
+// DeleteTaskFocuses deletes the focus of every task that the conversation has started.
+func (ct CommandTexts) DeleteTaskFocuses() { ct.tx.do(withoutFocus+"parent = ?", ct.c.id) }
