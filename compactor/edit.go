@@ -85,7 +85,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	c.flush(ctx)
 	if w := c.queued; w != nil {
 		c.queued = nil
-		w.answer(c.notify(Event{State: EventNoop, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window(), Error: reasonUndone}))
+		w.progress.answer(c.notify(Event{State: EventNoop, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window(), Error: reasonUndone}))
 		used := c.meter.used(c.view)
 		return Event{State: EventUndone, Stopped: true, Trigger: w.Trigger, Kind: Leaf, BeforeTokens: used, AfterTokens: used, Window: c.o.Window()}, nil
 	}
