@@ -198,7 +198,7 @@ func (b *backfill) page(ctx context.Context, h Historian, look Look) (Page, erro
 
 // early reports whether messages from before the bot joined may still have to be read.
 func (b *backfill) early() bool {
-	return !b.pastDone && nextSeq(b.loop) <= historyPage // otherwise more has been overheard since
+	return !b.pastDone && b.loop.nextSeq() <= historyPage // otherwise more has been overheard since
 }
 
 // readBack reads what people wrote before the bot was first addressed here, as context.

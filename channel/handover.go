@@ -19,7 +19,7 @@ var _ task.Asker = (*turn)(nil)
 
 // calledAgent returns the question that the newest addressed message asks another agent; nil if it asks none.
 func (t *turn) calledAgent() *task.Question {
-	asked := askedIn(t, t.Seq)
+	asked := t.addressed(t.Seq)
 	if len(asked) == 0 {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (t *turn) calledAgent() *task.Question {
 
 // Brief writes the one message that the other agent gets.
 func (t *turn) Brief(tokens int) (string, error) {
-	asked := askedIn(t, t.Seq) // they may have been edited
+	asked := t.addressed(t.Seq) // they may have been edited
 	if len(asked) == 0 {
 		return "", errDeleted
 	}

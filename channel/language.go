@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/internal/words"
@@ -25,9 +24,6 @@ const (
 	sampleMessages = 20  // the most messages used to detect the language: each batch of messages does it anew
 	sampleTokens   = 200 // of each message: one long pasted text must not decide
 )
-
-// errPeople returns an error with a sentence for the person who asked, or for the model that called a tool.
-func errPeople(sentence string) error { return sentences.Problem{Text: sentence} }
 
 // supported returns code if there are prompts in that language, otherwise the default.
 func supported(code string) string {

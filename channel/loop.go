@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
 )
@@ -261,20 +262,28 @@ func (l *loop) do(f func(e *compactor.Compactor)) {
 	}
 }
 
-// owner runs functions in the loop that owns a conversation, see loop.do.
-type owner interface {
-	do(f func(e *compactor.Compactor))
-}
-
 // ask is do with a return value.
-func ask[T any](in owner, f func(e *compactor.Compactor) T) (v T) {
-	in.do(func(e *compactor.Compactor) { v = f(e) })
+func ask[T any](l *loop, f func(e *compactor.Compactor) T) (v T) {
+	l.do(func(e *compactor.Compactor) { v = f(e) })
 	return v
 }
 
 // nextSeq returns the seq of the next row.
-func nextSeq(in owner) int64 {
-	return ask(in, func(e *compactor.Compactor) int64 { return e.View().Next })
+func (l *loop) nextSeq() int64 {
+	return ask(l, func(e *compactor.Compactor) int64 { return e.View().Next })
+}
+
+// addressed returns the messages of a turn that are addressed to the bot.
+func (l *loop) addressed(turn int64) []chat.Message {
+	var all []chat.Message
+	l.do(func(e *compactor.Compactor) {
+		for _, m := range e.View().Turn(turn) {
+			if m.Addressed {
+				all = append(all, *m.Message)
+			}
+		}
+	})
+	return all
 }
 
 // check has the engine check the levels.

@@ -97,7 +97,7 @@ func (n *notices) warnOwner(ctx context.Context, in *loop, turn int64) {
 	allowed, ruled := n.access.Rules().Access[connectorOf(n.name)] // only owners use a connector without rules
 	byOwner := func(m chat.Message) bool { return slices.Contains(allowed.Owners, m.AuthorID) }
 	for _, b := range n.access.Budgets() {
-		if !b.NearlySpent() || ruled && !slices.ContainsFunc(askedIn(in, turn), byOwner) {
+		if !b.NearlySpent() || ruled && !slices.ContainsFunc(in.addressed(turn), byOwner) {
 			continue
 		}
 		id := "budget-" + b.Key() // of the reply; other conversations and later processes recognize it by this id

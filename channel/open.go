@@ -102,7 +102,7 @@ func (a *answerer) burst() int {
 // everything is on disk. A summary being written ends with the settings it started with, and then wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
 	elsewhere, err := c.records.Store().Upkeep().WrittenElsewhere(ctx)
-	if err != nil || ask(c, func(*compactor.Compactor) bool { return c.rules == c.env.access.Rules() && c.elsewhere == elsewhere }) {
+	if err != nil || ask(&c.loop, func(*compactor.Compactor) bool { return c.rules == c.env.access.Rules() && c.elsewhere == elsewhere }) {
 		return err
 	}
 	opened, err := c.load(ctx)
@@ -145,7 +145,7 @@ func (p *policy) get() compactor.Policy {
 }
 
 // override sets settings for the running turn and the check after it.
-func (p *policy) override(in owner, settings compactor.Patch) {
+func (p *policy) override(in *loop, settings compactor.Patch) {
 	in.do(func(*compactor.Compactor) { p.set(p.own, settings) })
 }
 

@@ -20,7 +20,7 @@ const failedPrefix = "notice-"
 
 // close closes a turn whose answer ends with a message.
 func (t *turn) close(ctx context.Context, last llm.Message) error {
-	reply := t.attempt.end(last, nextSeq(t), t.Seq)
+	reply := t.attempt.end(last, t.nextSeq(), t.Seq)
 	if reply == "" {
 		return t.finish(ctx, store.Outcome{Turn: t.Seq, Messages: t.attempt.messages})
 	}
@@ -29,7 +29,7 @@ func (t *turn) close(ctx context.Context, last llm.Message) error {
 
 // pass closes a turn without an answer: its messages are only context.
 func (t *turn) pass(ctx context.Context) error {
-	t.attempt = &attempt{first: nextSeq(t)}
+	t.attempt = &attempt{first: t.nextSeq()}
 	return t.finish(ctx, store.Outcome{Turn: t.Seq, Failure: true})
 }
 

@@ -113,7 +113,7 @@ func (t *turn) retry(_ context.Context, err error) bool {
 	}
 	a.overflows++
 	t.window.lookUp(t.life) // the model has learned from the error
-	return ask(t, func(e *compactor.Compactor) bool {
+	return ask(t.loop, func(e *compactor.Compactor) bool {
 		if a.plain {
 			e.Reported(llm.Usage{Prompt: llm.PromptOf(err)})
 		}

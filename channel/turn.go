@@ -10,7 +10,6 @@ import (
 
 	"cairn/channel/access"
 	"cairn/channel/task"
-	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/llm"
@@ -53,7 +52,8 @@ type turn struct {
 	calls     access.Calls
 	shown     *published
 	followers *followers
-	task      *task.Run // that the conversation is; nil: none
+	task      *task.Run    // that the conversation is; nil: none
+	tasks     *task.Parent // that it starts
 
 	step    *observe.Step  // nil: no one observes the turn
 	outcome string         // one of observe.Outcomes, so far
@@ -68,8 +68,42 @@ type turn struct {
 type host interface {
 	// awaitTools waits for tools of servers that still connect after a start.
 	awaitTools(ctx context.Context) error
-	// countAttempt counts another start of a turn. open is false if its question was deleted.
-	countAttempt(ctx context.Context, turn *store.Turn) (open bool, err error)
+}
+
+// answer runs the turn: the model and its tools until there is a reply, then one transaction that
+// writes everything, then the reply goes out. own are settings for this turn and the check after it.
+func (t *turn) answer(ctx context.Context, own compactor.Patch) (err error) {
+	ctx, t.step = observe.Begin(ctx, observe.Turn)
+	ctx, t.cancel = context.WithCancelCause(ctx)
+	defer t.cancel(nil)
+	t.shown.turn.Store(t)
+	defer func() { // after a panic, too
+		t.shown.turn.Store(nil)
+		t.observed(err)
+	}()
+	return t.run(ctx, own)
+}
+
+// putOff closes a turn of people who have no turns left in this minute; tell: it notifies them.
+func (t *turn) putOff(ctx context.Context, tell bool) error {
+	if !tell || t.Optional || t.paused(ctx) || t.cannotWrite() != "" {
+		return t.pass(ctx)
+	}
+	t.attempt = t.newAttempt()
+	return t.fail(ctx, t.speaker().Sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", t.env.access.Rules().TurnsPerMinute))
+}
+
+// countStart counts another start of the turn, and drops the tasks that an earlier one began. open is false if its question was
+// deleted.
+func (t *turn) countStart(ctx context.Context) (open bool, err error) {
+	t.Starts, err = t.records.Turns().Retry(ctx, t.Seq)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err == nil {
+		err = t.tasks.Drop(ctx, t.Seq)
+	}
+	return err == nil, err
 }
 
 // run closes the turn if nobody may or can answer it, and otherwise answers it.
@@ -79,7 +113,7 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 	}
 	if why := t.cannotWrite(); why != "" {
 		if !t.Optional {
-			t.env.hints().explain(t.voice, why, askedIn(t, t.Seq))
+			t.env.hints().explain(t.voice, why, t.addressed(t.Seq))
 		}
 		return t.pass(t.life)
 	}
@@ -96,24 +130,11 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 			return err
 		}
 	}
-	t.policy.override(t, own)
-	defer t.policy.override(t, nil)
+	t.policy.override(t.loop, own)
+	defer t.policy.override(t.loop, nil)
 	t.notifyShortened(t.life)
 	t.begin(ctx)
 	return t.attempts(ctx)
-}
-
-// askedIn returns the messages of a turn that are addressed to the bot.
-func askedIn(in owner, turn int64) []chat.Message {
-	var asked []chat.Message
-	in.do(func(e *compactor.Compactor) {
-		for _, m := range e.View().Turn(turn) {
-			if m.Addressed {
-				asked = append(asked, *m.Message)
-			}
-		}
-	})
-	return asked
 }
 
 // begin adds the turn context to the prompt.
@@ -132,10 +153,10 @@ func (t *turn) beginWith(ctx context.Context, recall int) (ok bool) {
 	made := compactor.Context{}
 	version := int64(compactor.AnyVersion)
 	if t.other == nil { // another agent does not see it
-		w := turnContext{owner: t, site: t.site, turn: t.Turn, shown: t.shown}
+		w := turnContext{loop: t.loop, site: t.site, turn: t.Turn, shown: t.shown}
 		made, version = w.write(ctx, recall)
 	}
-	return ask(t, func(e *compactor.Compactor) bool { return e.BeginTurn(made, version) })
+	return ask(t.loop, func(e *compactor.Compactor) bool { return e.BeginTurn(made, version) })
 }
 
 // attempts has the model answer until that succeeds, or fails for good.
@@ -247,7 +268,7 @@ func (t *turn) giveUp(ctx context.Context, failed error) error {
 // tryAgain discards what a failed attempt added. again is false if the question was deleted meanwhile.
 func (t *turn) tryAgain() (again bool, err error) {
 	t.discard()
-	again, err = t.countAttempt(t.life, &t.Turn)
+	again, err = t.countStart(t.life)
 	if err == nil && !again {
 		t.do(func(e *compactor.Compactor) { e.EndTurn() })
 	}

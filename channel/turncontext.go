@@ -30,7 +30,7 @@ const (
 
 // shownToModel returns what the model of an agent was shown in a turn that is not on disk: its prompt, and the results of tools, without those of
 // memory_save, which repeat what the model wrote.
-func shownToModel(in owner, turn int64, agent Agent) string {
+func shownToModel(in *loop, turn int64, agent Agent) string {
 	texts := []string{agent.system()}
 	in.do(func(e *compactor.Compactor) {
 		view := e.View()
@@ -46,7 +46,7 @@ func shownToModel(in owner, turn int64, agent Agent) string {
 
 // turnContext writes the turn context of one turn.
 type turnContext struct {
-	owner
+	*loop
 	site
 	turn  store.Turn
 	shown *published
@@ -73,7 +73,7 @@ const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + 
 // version is that of the head of which this is true.
 func (w *turnContext) recalled(ctx context.Context, budget int) (made compactor.Context, version int64) {
 	q := recall{name: w.name, records: w.records, before: w.turn.Seq}
-	for _, m := range askedIn(w, w.turn.Seq) {
+	for _, m := range w.addressed(w.turn.Seq) {
 		q.question = strings.TrimSpace(q.question + "\n" + tokens.Clip(m.Text, 500))
 		q.asker = m.Author
 	}

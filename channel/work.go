@@ -3,7 +3,6 @@ package channel
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -127,18 +126,18 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	more = len(burst) < due.Waiting || due.Session // what arrives after this check wakes the loop, which starts the child again
-	turn := c.records.Turns().Of(burst)
-	if turn.Seq == 0 {
+	t := c.newTurn(c.records.Turns().Of(burst))
+	if t.Seq == 0 {
 		c.check()
 		return more, nil
 	}
 	if c.task != nil { // a task counts against no one's turns per minute, and it may have to continue
-		return true, c.answer(ctx, turn, nil)
+		return true, t.answer(ctx, nil)
 	}
-	if ok, tell := c.env.access.TakeTurn(authors, !turn.Optional); !ok {
-		return more, c.putOff(ctx, turn, tell)
+	if ok, tell := c.env.access.TakeTurn(authors, !t.Optional); !ok {
+		return more, t.putOff(ctx, tell)
 	}
-	return more, c.answer(ctx, turn, own)
+	return more, t.answer(ctx, own)
 }
 
 // takeUp shows dequeued messages, and returns the settings that came with them and the authors of the addressed ones.
@@ -182,18 +181,19 @@ func (c *conversation) startSession(ctx context.Context) (started bool, err erro
 // resume takes up a turn that an earlier process, or the disk, left unfinished; an old one becomes context.
 func (c *conversation) resume(ctx context.Context) error {
 	for {
-		turn, open, err := c.records.Turns().Unanswered(ctx)
+		row, open, err := c.records.Turns().Unanswered(ctx)
+		t := c.newTurn(row)
 		switch {
 		case err != nil:
 		case !open: // the one that the engine knows of may have been deleted in the meantime
 			c.do(func(e *compactor.Compactor) { e.EndTurn() })
 			return nil
-		case turn.Since.Before(c.backfill.stale()):
-			err = c.newTurn(turn).pass(ctx)
+		case t.Since.Before(c.backfill.stale()):
+			err = t.pass(ctx)
 		default:
-			open, err = c.countAttempt(ctx, &turn)
+			open, err = t.countStart(ctx)
 			if open {
-				err = c.answer(ctx, turn, nil)
+				err = t.answer(ctx, nil)
 			}
 		}
 		if err != nil {
@@ -202,51 +202,11 @@ func (c *conversation) resume(ctx context.Context) error {
 	}
 }
 
-// countAttempt counts another start of a turn, and drops the tasks that an earlier one began. open is false
-// if the question was deleted.
-func (c *conversation) countAttempt(ctx context.Context, turn *store.Turn) (open bool, err error) {
-	turn.Starts, err = c.records.Turns().Retry(ctx, turn.Seq)
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
-	}
-	if err == nil {
-		err = c.tasks.Drop(ctx, turn.Seq)
-	}
-	return err == nil, err
-}
-
 // newTurn returns a turn that has not started.
 func (c *conversation) newTurn(row store.Turn) *turn {
 	return &turn{
 		Turn: row, voice: &c.voice, answerer: &c.answerer, loop: &c.loop, host: c, env: c.env,
 		failures: &c.failures, sender: &c.sender, notices: &c.notices, followers: &c.followers, usage: &c.usage, calls: c.calls,
-		shown: &c.published, task: c.task, outcome: observe.Passed,
+		shown: &c.published, task: c.task, tasks: c.tasks, outcome: observe.Passed,
 	}
-}
-
-// answer runs a turn: the model and its tools until there is a reply, then one transaction that
-// writes everything, then the reply goes out. own are settings for this turn and the check after it.
-func (c *conversation) answer(ctx context.Context, row store.Turn, own compactor.Patch) (err error) {
-	ctx, step := observe.Begin(ctx, observe.Turn)
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	t := c.newTurn(row)
-	t.step = step
-	t.cancel = cancel
-	c.turn.Store(t)
-	defer func() { // after a panic, too
-		c.turn.Store(nil)
-		t.observed(err)
-	}()
-	return t.run(ctx, own)
-}
-
-// putOff closes a turn of people who have no turns left in this minute, and notifies them, once.
-func (c *conversation) putOff(ctx context.Context, row store.Turn, tell bool) error {
-	t := c.newTurn(row)
-	if !tell || row.Optional || c.paused(ctx) || c.cannotWrite() != "" {
-		return t.pass(ctx)
-	}
-	t.attempt = t.newAttempt()
-	return t.fail(ctx, c.speaker().Sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", c.env.access.Rules().TurnsPerMinute))
 }

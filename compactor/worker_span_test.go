@@ -40,10 +40,6 @@ func prefills(reads func(llm.Request) time.Duration, beat time.Duration) *llmtes
 
 func material(req llm.Request) int { return tokens.Estimate(req.Messages[1].Text) }
 
-func alwaysSay(d time.Duration) func(llm.Request) time.Duration {
-	return func(llm.Request) time.Duration { return d }
-}
-
 func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 	slow(t)
 	const perSecond = 40.0 // tokens, of a machine that reads slowly

@@ -155,7 +155,7 @@ func TestSettingsFiles(t *testing.T) {
 }
 
 // An address need not be valid, and an "@" may stand in its path or query.
-func TestShownAddress(t *testing.T) {
+func TestMaskAddress(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://example.org/v1":                         "https://example.org/v1",
 		"https://ada:plain@example.org/v1":               "https://example.org/v1",

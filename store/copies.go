@@ -33,7 +33,7 @@ func (ms Messages) messagesGone(seqs []int64, version int64) bool {
 // DeletedCopyText replaces the result of a tool that found a deleted message.
 const DeletedCopyText = "What was found here has been deleted."
 
-// lastOf returns the seq of a turn's last message. Its messages are neighboums.
+// lastOf returns the seq of a turn's last message. Its messages are neighbours.
 func (ms Messages) lastOf(turn int64) int64 {
 	low, high := ms.c.rowRange(turn, MaxSeq)
 	return getValue[int64](ms.tx, `SELECT coalesce((SELECT seq - 1 FROM messages

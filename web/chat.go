@@ -34,7 +34,7 @@ func NewChat(events *Events) *Chat { return &Chat{events} }
 
 func (c *Chat) Name() string { return config.WebName }
 
-// Split returns the whole reply: a page has no length limit.
+// Split returns the reply in one piece: a page has no length limit.
 func (c *Chat) Split(text string) []string { return []string{text} }
 
 func (c *Chat) Reply(conversation string, _ []string) channel.Writer {

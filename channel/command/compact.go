@@ -112,7 +112,7 @@ func runUndo(_ context.Context, c *Call) (Answer, error) {
 func runRecap(_ context.Context, c *Call) (Answer, error) {
 	write, allowed := c.Conversation.Recap(c.Who, c.Args)
 	if !allowed {
-		return Answer{}, problem("One moment, please: you have sent me many requests in the last minute. Ask again in a minute.")
+		return Answer{}, sentences.NewProblem("One moment, please: you have sent me many requests in the last minute. Ask again in a minute.")
 	}
 	return Answer{
 		Text: "Summarizing what I can see; one moment.",

@@ -112,7 +112,7 @@ func PatchOf(settings map[string]any) (compactor.Patch, error) {
 	patch := compactor.Patch{}
 	for key, value := range settings {
 		if !Settable(key) {
-			return nil, sentences.Problem{Text: fmt.Sprintf("compaction.%s is set in the settings file only.", key)}
+			return nil, sentences.NewProblem(fmt.Sprintf("compaction.%s is set in the settings file only.", key))
 		}
 		switch v := value.(type) {
 		case string, bool:
@@ -120,7 +120,7 @@ func PatchOf(settings map[string]any) (compactor.Patch, error) {
 		case float64:
 			patch[key] = strconv.FormatFloat(v, 'f', -1, 64)
 		default:
-			return nil, sentences.Problem{Text: fmt.Sprintf("compaction.%s must be a text, a number, or true or false.", key)}
+			return nil, sentences.NewProblem(fmt.Sprintf("compaction.%s must be a text, a number, or true or false.", key))
 		}
 	}
 	alone, wrong := patch.Over(compactor.DefaultPolicy())
@@ -130,7 +130,7 @@ func PatchOf(settings map[string]any) (compactor.Patch, error) {
 		}
 	}
 	if len(wrong) > 0 {
-		return nil, sentences.Problem{Text: "compaction: " + wrong[0].Error()}
+		return nil, sentences.NewProblem("compaction: " + wrong[0].Error())
 	}
 	return patch, nil
 }

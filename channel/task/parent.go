@@ -68,8 +68,6 @@ func (p *Parent) Ask(ctx context.Context, agent, text, author string) (store.Tas
 	return p.begin(ctx, n, o)
 }
 
-func problem(text string) error { return sentences.Problem{Text: text} }
-
 // write checks a task and writes its instructions.
 func (p *Parent) write(ctx context.Context, o order) (n store.NewTask, err error) {
 	terms, err := p.host.Terms()
@@ -79,11 +77,11 @@ func (p *Parent) write(ctx context.Context, o order) (n store.NewTask, err error
 	text := strings.TrimSpace(o.Task)
 	switch {
 	case !slices.Contains(terms.Agents, o.Agent):
-		return n, problem(fmt.Sprintf("There is no agent %q. These accept tasks: %s.", o.Agent, strings.Join(terms.Agents, ", ")))
+		return n, sentences.NewProblem(fmt.Sprintf("There is no agent %q. These accept tasks: %s.", o.Agent, strings.Join(terms.Agents, ", ")))
 	case text == "":
-		return n, problem("Describe the task.")
+		return n, sentences.NewProblem("Describe the task.")
 	case tokens.Estimate(text) > maxTextTokens:
-		return n, problem(fmt.Sprintf("That task is too long: at most %d tokens, about %d characters.", maxTextTokens, 4*maxTextTokens))
+		return n, sentences.NewProblem(fmt.Sprintf("That task is too long: at most %d tokens, about %d characters.", maxTextTokens, 4*maxTextTokens))
 	}
 	settings, err := report.PatchOf(o.Compaction)
 	if err != nil {
@@ -110,13 +108,13 @@ func (p *Parent) begin(ctx context.Context, n store.NewTask, o order) (store.Tas
 	t, err := p.store(ctx, n, o)
 	switch {
 	case errors.Is(err, store.ErrTooManyTasks):
-		return t, problem(fmt.Sprintf("%d tasks are open here, which is the limit. Wait for one, or stop one with /tasks stop.", maxOpen))
+		return t, sentences.NewProblem(fmt.Sprintf("%d tasks are open here, which is the limit. Wait for one, or stop one with /tasks stop.", maxOpen))
 	case errors.Is(err, store.ErrChainSpent):
 		root, _ := store.RootOf(p.records.Name())
 		if p.service.Access.First("tasks of "+root, time.Hour) {
 			p.log.Warn("tasks_per_message_reached", "effect", "its results start no more tasks", "limit", n.Chain, "turn", n.Turn)
 		}
-		return t, problem(fmt.Sprintf("One message has led to %d tasks, which is the limit (tasks_per_message): no more can start. Tell people what you have found, and what is left; when somebody writes, tasks can start again.", n.Chain))
+		return t, sentences.NewProblem(fmt.Sprintf("One message has led to %d tasks, which is the limit (tasks_per_message): no more can start. Tell people what you have found, and what is left; when somebody writes, tasks can start again.", n.Chain))
 	case err != nil:
 		return t, err
 	}

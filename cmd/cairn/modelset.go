@@ -228,7 +228,7 @@ func (l *located) locate(ctx context.Context, err error) error {
 }
 
 const (
-	maxOthers     = 10 // most models that an error names
+	maxOthers     = 10 // maximum number of models that an error names
 	othersTimeout = 3 * time.Second
 )
 

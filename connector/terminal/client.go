@@ -98,27 +98,27 @@ func (c client) drain(ctx context.Context, match func(conversation string) bool,
 type spectator struct {
 	print func(text string)
 
-	mu     sync.Mutex                       // guards speaks and failed
-	speaks func(conversation string) string // the language of a conversation; nil before Run: an import does not run the connector
-	failed map[string]string                // why the last compaction of a conversation failed, unless a model has made one since
+	mu        sync.Mutex        // guards languages and failed
+	languages *channel.Hub      // knows the language of a conversation; nil before Run: an import does not run the connector
+	failed    map[string]string // why the last compaction of a conversation failed, unless a model has completed one since
 }
 
-// speakAs sets the function that returns the language of a conversation.
-func (s *spectator) speakAs(speaks func(conversation string) string) {
+// readLanguages sets the hub that knows the language of each conversation.
+func (s *spectator) readLanguages(hub *channel.Hub) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.speaks = speaks
+	s.languages = hub
 }
 
 // language returns the language of a conversation.
 func (s *spectator) language(conversation string) string {
 	s.mu.Lock()
-	speaks := s.speaks
+	hub := s.languages
 	s.mu.Unlock()
-	if speaks == nil {
-		return "en"
+	if hub == nil {
+		return channel.DefaultLanguage
 	}
-	return speaks(conversation)
+	return channel.SpokenIn(hub, conversation)
 }
 
 func (s *spectator) Accepted(string, string, int64)              {}
