@@ -17,8 +17,9 @@ type planner struct {
 	models    models
 	retries   retries
 	at        time.Time
-	draining  bool  // work that can wait is left to the next start
-	appliedAt int64 // the next seq when messages were last summarized; 0: not yet
+	draining  bool      // work that can wait is left to the next start
+	appliedAt int64     // the next seq when messages were last summarized; 0: not yet
+	inWork    []Summary // rows being made; no fold includes them
 
 	// What a plan changes of these, its caller keeps for the next planner.
 	terms      map[string]func() []string // of the stack's texts, which job after job reads; nil while nothing is due

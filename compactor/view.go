@@ -17,7 +17,6 @@ type view struct {
 	beyond    int64             // messages from this seq on follow some that are not read yet: no span reaches them; 0: none
 	addressed bool              // the bot was addressed since a summary was applied
 	question  int64             // the newest known message addressed to the bot; 0: none
-	inWork    []Summary         // rows being made; no fold includes them
 }
 
 func newView(s transcript.Snapshot, sh transcript.Shape) view {
