@@ -62,7 +62,7 @@ func (b *backfill) gather(ctx context.Context) (store.Due, error) {
 		if !reads && !due.Incomplete {
 			return due, nil // no connector call was needed, so nothing arrived in the meantime
 		}
-		ctx := b.host.withAwaited(ctx, due.Asked)
+		ctx := b.host.withAwaited(ctx, due.Addressed)
 		if reads {
 			err = b.fillGap(ctx, historian)
 		}

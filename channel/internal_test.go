@@ -137,7 +137,7 @@ func TestDeletionBeforeTaskIsStored(t *testing.T) {
 			storetest.Deliver(t, records, storetest.Said(1, "the code is 4711"), storetest.Said(2, "count the ships"))
 			conv := newConversation(&Hub{ctx: t.Context(), o: Options{Log: slog.New(slog.DiscardHandler)}}, records.Name(), nil, records)
 			written := func(sources ...int64) store.NewTask {
-				return store.NewTask{Task: store.Task{Agent: "one", Text: "count", Sources: sources}, Message: fmt.Sprint("sources ", sources), Most: 4}
+				return store.NewTask{Task: store.Task{Agent: "one", Text: "count", Sources: sources}, Message: fmt.Sprint("sources ", sources), Max: 4}
 			}
 			n := written(1, 2)
 			n.Author = "u1"

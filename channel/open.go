@@ -49,7 +49,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	s.tools, err = s.agent.tools(ctx, c.records, memory.ToolOptions{
 		Turn:     c.turnSeq,
 		Budget:   func() int { return s.window.last() / searchShare },
-		Shown:    c.shownToModel,
+		Prompt:   c.shownToModel,
 		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
 	}, c)
 	if err != nil {

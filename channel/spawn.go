@@ -150,8 +150,8 @@ func (c *conversation) newTask(ctx context.Context, s spawning, sources []chat.M
 		quoted = append(quoted, m.Seq)
 	}
 	return store.NewTask{
-		Task:    store.Task{Agent: s.Agent, Text: s.Task, Own: own, Above: above, Began: next - 1, Sources: quoted},
-		Message: fmt.Sprintf("<task>\n%s\n</task>%s", s.Task, briefing), Most: maxOpenTasks, Chain: chain,
+		Task:    store.Task{Agent: s.Agent, Text: s.Task, Set: own, Above: above, Began: next - 1, Sources: quoted},
+		Message: fmt.Sprintf("<task>\n%s\n</task>%s", s.Task, briefing), Max: maxOpenTasks, Chain: chain,
 	}, nil
 }
 

@@ -61,7 +61,7 @@ func (cs Compactions) Reload(ctx context.Context, known int64, running []chat.Me
 			return now
 		}
 		now = cs.c.Summaries(tx).Load()
-		now.Changed = listValues[int64](tx, "SELECT seq FROM messages WHERE "+ownRows+" AND changed_with > ?2", cs.c.id, known)
+		now.Changed = listValues[int64](tx, "SELECT seq FROM messages WHERE "+inConversation+" AND changed_with > ?2", cs.c.id, known)
 		now.Running, _ = cs.c.Messages(tx).withoutChangedCopies(running, known)
 		return now
 	})
@@ -193,8 +193,8 @@ const (
 		trigger = 'rewrite' FROM compactions s
 		WHERE conversation = ?1 AND version IS NOT NULL AND cleared_before IS NOT NULL AND state <> 'undone'
 		AND (from_seq >= ?2 OR trigger = 'rewrite' AND state = 'applied' AND next_seq >= ?2) ORDER BY version DESC LIMIT 1`
-	madeWith  = "AND version = ? AND from_seq >= ? ORDER BY from_seq, id"
-	endedWith = "AND ended_with = ? AND from_seq >= ? ORDER BY from_seq, id"
+	appliedWith = "AND version = ? AND from_seq >= ? ORDER BY from_seq, id"
+	endedWith   = "AND ended_with = ? AND from_seq >= ? ORDER BY from_seq, id"
 )
 
 // Latest returns the latest compaction of the session that was not undone yet, with what undoing it needs. What was applied
@@ -217,7 +217,7 @@ func (ss Summaries) latest() (l transcript.Undoable) {
 	if rewrite { // it may be of an earlier session
 		start = 1
 	}
-	l.Rows, l.Ended = ss.read(madeWith, applied, start), ss.read(endedWith, applied, start)
+	l.Rows, l.Ended = ss.read(appliedWith, applied, start), ss.read(endedWith, applied, start)
 	l.Changed = slices.ContainsFunc(slices.Concat(l.Rows, l.Ended), func(row transcript.Summary) bool {
 		low, high := ss.c.rowRange(row.From, row.To)
 		return exists(ss.tx, "SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
@@ -227,9 +227,9 @@ func (ss Summaries) latest() (l transcript.Undoable) {
 }
 
 // freed returns the messages that were verbatim before a compaction that made rows and ended others.
-func (ss Summaries) freed(made, ended []transcript.Summary) (messages []chat.Message) {
-	before := slices.DeleteFunc(slices.Clone(ended), func(row transcript.Summary) bool { return slices.Contains(transcript.IDs(made), row.ID) })
-	for _, row := range made {
+func (ss Summaries) freed(rows, ended []transcript.Summary) (messages []chat.Message) {
+	before := slices.DeleteFunc(slices.Clone(ended), func(row transcript.Summary) bool { return slices.Contains(transcript.IDs(rows), row.ID) })
+	for _, row := range rows {
 		if slices.Contains(transcript.IDs(ended), row.ID) {
 			continue // it was folded by another row of the compaction, which covers it
 		}
