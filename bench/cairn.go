@@ -30,7 +30,7 @@ type engine struct {
 	turn int64
 	rows []chat.Message // rows of the bot in the current turn
 
-	finished chan func() // receives the results of background work
+	finished chan compactor.Result // of background work
 	failure  error
 	applied  int // compactions that have changed the view
 }
@@ -38,7 +38,7 @@ type engine struct {
 var _ strategy = (*engine)(nil)
 
 func newEngine(ctx context.Context, c *clock, window int, policy compactor.Policy, rule cacheRule) (e *engine, err error) {
-	e = &engine{clock: c, finished: make(chan func())}
+	e = &engine{clock: c, finished: make(chan compactor.Result)}
 	e.summarizer = &actor{window: llm.DefaultWindow, gate: &e.gate, meter: newMeter(c, rule), dice: rand.New(rand.NewPCG(0, 0))}
 	e.store, err = openStore(ctx, "")
 	if err != nil {
@@ -61,18 +61,27 @@ func (e *engine) open(ctx context.Context, window int, policy compactor.Policy) 
 	e.c, err = compactor.Open(ctx, compactor.Options{
 		Records: memory.Of(e.conv).Records(), Policy: func() compactor.Policy { return policy }, Window: func() int { return window },
 		System: prompts.In(prompts.English).System, Tools: e.tools, MaxOutput: maxOutput, Worker: e.summarizer,
-		After: e.notify, Log: discardLog, Now: e.clock.now,
-		Start: func(slow func() func()) {
-			go func() { e.finished <- slow() }()
-		},
+		Log: discardLog, Now: e.clock.now,
 	})
 	return err
 }
 
 // wait waits until no compaction is running.
 func (e *engine) wait() {
+	e.attend()
 	for e.c.Busy() {
-		(<-e.finished)()
+		e.c.Done(<-e.finished)
+		e.attend()
+	}
+}
+
+// attend starts background work that has become due. It follows each use of the compactor that may make some due.
+func (e *engine) attend() {
+	for _, event := range e.c.Events() {
+		e.notify(event)
+	}
+	for _, work := range e.c.Work() {
+		go func() { e.finished <- work.Run() }()
 	}
 }
 
@@ -119,6 +128,7 @@ func (e *engine) hear(ctx context.Context, all []said) error {
 		return err
 	}
 	e.c.Check(ctx)
+	e.attend()
 	return nil
 }
 
@@ -135,6 +145,7 @@ func (e *engine) ask(ctx context.Context, m said, now string) error {
 
 func (e *engine) request(ctx context.Context) (view, error) {
 	p, err := e.c.Request(ctx)
+	e.attend()
 	g := e.c.StatusReader()()
 	return view{llm.Request{Messages: p.Messages, Tools: e.tools, MaxTokens: p.MaxTokens, Head: p.Head}, g.Head, g.Verbatim - g.Contexts}, err
 }

@@ -112,7 +112,7 @@ func (t promptTrial) summarize(ctx context.Context, n, from int) (r spanResult, 
 		Records: memory.Of(conv).Records(), Window: func() int { return promptWindow },
 		Policy: func() compactor.Policy { return policy },
 		System: prompts.In(t.language).System, Language: t.language,
-		Worker: observedModel{t.model, run}, Spend: run.spend, Spent: run.spent, Strategy: run.strategy, Log: slog.New(run), Start: run.start,
+		Worker: observedModel{t.model, run}, Spend: run.spend, Spent: run.spent, Strategy: run.strategy, Log: slog.New(run),
 	})
 	if err != nil {
 		return r, err
@@ -120,7 +120,11 @@ func (t promptTrial) summarize(ctx context.Context, n, from int) (r spanResult, 
 	defer c.Close()
 	run.failure = errors.New("nothing was old enough to summarize")
 	c.Compact(compactor.Requested{Trigger: compactor.OnManual})
-	run.work()
+	for c.Busy() {
+		for _, work := range c.Work() {
+			c.Done(work.Run())
+		}
+	}
 	r = run.spanResult
 	r.memories, err = savedBy(ctx, conv)
 	return r, err
@@ -140,23 +144,11 @@ func savedBy(ctx context.Context, conv *store.Conversation) (contents []string, 
 // promptRun observes one compaction. All of it runs on one goroutine, but for records of the log.
 type promptRun struct {
 	spanResult
-	ctx   context.Context
-	queue []func() func()
-	made  bool // the worker has been asked
+	ctx  context.Context
+	made bool // the worker has been asked
 }
 
 var _ slog.Handler = (*promptRun)(nil)
-
-func (r *promptRun) start(slow func() func()) { r.queue = append(r.queue, slow) }
-
-// work runs what the compactor started, and what that starts.
-func (r *promptRun) work() {
-	for len(r.queue) > 0 {
-		slow := r.queue[0]
-		r.queue = r.queue[1:]
-		slow()()
-	}
-}
 
 func (r *promptRun) spend(counts bool) error {
 	if counts {

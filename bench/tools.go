@@ -100,8 +100,8 @@ func runTask(ctx context.Context, steps int, policy compactor.Policy) (l toolLay
 	a := agentOf(reader, worker)
 	a.ID = "reader"
 	a.Spawn = []string{"reader"}
-	a.TaskCalls = steps + 10
-	a.TaskTime = time.Hour
+	a.Tasks.Calls = steps + 10
+	a.Tasks.Time = time.Hour
 	a.Policy = func() compactor.Policy { return policy }
 	a.Toolbox = reader
 	a.ToolServers = []string{"book"}
@@ -110,7 +110,7 @@ func runTask(ctx context.Context, steps int, policy compactor.Policy) (l toolLay
 	b, err := openBot(ctx, inMemory(), channel.Options{
 		Agent:  func(string) channel.Agent { return a },
 		Agents: func(string) (channel.Agent, bool) { return a, true },
-		After: func(conversation string, e channel.Event) {
+		Hooks: channel.Hooks{After: func(conversation string, e channel.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -120,7 +120,7 @@ func runTask(ctx context.Context, steps int, policy compactor.Policy) (l toolLay
 			default:
 				l.Summaries++
 			}
-		},
+		}},
 	})
 	if err != nil {
 		return l, err

@@ -3,11 +3,12 @@ package channel
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/prompts"
@@ -16,25 +17,23 @@ import (
 
 // Agent is the configuration that answers in a conversation.
 type Agent struct {
-	ID              string
-	Instructions    string                  // the persona; goes above the system prompt
-	Language        string                  // one of Languages; "": DefaultLanguage. In a conversation, the one in use
-	Provider        string                  // who serves Model, for people: a name or a host; "": unknown
-	Model           llm.Model               // writes the answers
-	Worker          llm.Model               // writes the summaries; nil: the extractive summarizer does all the work
-	Fallback        llm.Model               // writes summaries when Worker cannot; nil: no fallback
-	Reasoning       string                  // how hard Model thinks, one of llm.ReasoningEfforts; empty: the server's default
-	MaxOutput       int                     // tokens of a reply; the window may allow less
-	Recall          int                     // token budget for memories and messages recalled automatically; 0: no recall
-	Policy          func() compactor.Policy // the policy from the settings, valid; called at each check
-	Origin          func(key string) string // where the settings define a key of Policy; nil or "": the built-in default applies
-	Toolbox         Toolbox                 // provides the tools of other programs; nil: no such tools
-	ToolServers     []string                // tool servers the agent may use, besides those every agent may use
-	Spawn           []string                // ids of the agents it may give tasks to; empty: none
-	TasksPerMessage int                     // the most tasks that one message from outside may set off; 0: DefaultTasks
-	TaskCalls       int                     // the most calls to its model for one task; 0: DefaultTaskCalls
-	TaskTime        time.Duration           // a task expires after this long; 0: DefaultTaskTime
-	WorkerPrompt    func() string           // replaces the worker's prompt; nil or "": the one in prompts/
+	ID           string
+	Instructions string                  // the persona; goes above the system prompt
+	Language     string                  // one of Languages; "": DefaultLanguage. In a conversation, the one in use
+	Provider     string                  // who serves Model, for people: a name or a host; "": unknown
+	Model        llm.Model               // writes the answers
+	Worker       llm.Model               // writes the summaries; nil: the extractive summarizer does all the work
+	Fallback     llm.Model               // writes summaries when Worker cannot; nil: no fallback
+	Reasoning    string                  // how hard Model thinks, one of llm.ReasoningEfforts; empty: the server's default
+	MaxOutput    int                     // tokens of a reply; the window may allow less
+	Recall       int                     // token budget for memories and messages recalled automatically; 0: no recall
+	Policy       func() compactor.Policy // the policy from the settings, valid; called at each check
+	Origin       func(key string) string // where the settings define a key of Policy; nil or "": the built-in default applies
+	Toolbox      Toolbox                 // provides the tools of other programs; nil: no such tools
+	ToolServers  []string                // tool servers the agent may use, besides those every agent may use
+	Spawn        []string                // ids of the agents it may give tasks to; empty: none
+	Tasks        task.Limits             // of tasks that it starts, and of those that it works on
+	WorkerPrompt func() string           // replaces the worker's prompt; nil or "": the one in prompts/
 
 	task    bool // it works on a task and talks to no one
 	detects bool // Language was detected
@@ -104,17 +103,14 @@ func (w *window) lookUp(ctx context.Context) int {
 
 func (w *window) last() int { return int(w.tokens.Load()) }
 
-// named returns the agent with an id.
-func (c *conversation) named(id string) (Agent, bool) { return c.hub.agents().named(id) }
-
 // keepLearned saves what the turn taught us about the models, after the reply has gone out.
-func (c *conversation) keepLearned(answering *llm.Learned) {
-	for _, l := range []*llm.Learned{c.window.learned(), llm.LearnedOf(c.agent.Worker, new(llm.Learned)), answering} {
+func (a *answerer) keepLearned(ctx context.Context, log *slog.Logger, answering *llm.Learned) {
+	for _, l := range []*llm.Learned{a.window.learned(), llm.LearnedOf(a.agent.Worker, new(llm.Learned)), answering} {
 		if l == nil {
 			continue
 		}
-		if err := l.Keep(c.hub.ctx); err != nil && c.hub.ctx.Err() == nil {
-			c.log.Warn("save_learned_limits_failed", "error", err)
+		if err := l.Keep(ctx); err != nil && ctx.Err() == nil {
+			log.Warn("save_learned_limits_failed", "error", err)
 		}
 	}
 }
@@ -219,7 +215,7 @@ func (a Agents) Of(ctx context.Context, records *store.Conversation) (Agent, err
 		return ""
 	}
 	agent.task = true
-	if depth >= maxTaskDepth {
+	if depth >= task.MaxDepth {
 		agent.Spawn = nil
 	}
 	agent.Language = a.In(root).Language
@@ -232,5 +228,3 @@ func (a Agents) named(id string) (Agent, bool) {
 	}
 	return a.Named(id)
 }
-
-func (h *Hub) agents() Agents { return Agents{h.o.Agent, h.o.Agents} }

@@ -27,7 +27,7 @@ type attempt struct {
 
 // newAttempt returns an attempt whose text people will see.
 func (t *turn) newAttempt() *attempt {
-	return &attempt{first: nextSeq(t), writer: t.connector.Reply(t.name, t.To)}
+	return &attempt{first: t.nextSeq(), writer: t.connector.Reply(t.name, t.To)}
 }
 
 // text returns everything that people see of the attempt so far.

@@ -9,6 +9,7 @@ import (
 
 	"cairn/channel/access"
 	"cairn/chat"
+	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/store"
 )
@@ -24,11 +25,11 @@ const (
 // backfill reads the history of a conversation into its inbox and transcript. Only the child calls its methods, and the loop while no child runs.
 type backfill struct {
 	site
-	access     *access.Control
-	catchUp    time.Duration // after that, a message is too old to be answered
-	completion completion
-	edits      *edits
-	host       historyHost
+	access   *access.Control
+	catchUp  time.Duration // after that, a message is too old to be answered; 0: never
+	edits    *edits
+	loop     *loop
+	arrivals *arrivals
 
 	pastDone bool             // the messages from before the bot joined have been read
 	unread   observe.Incident // the history cannot be read
@@ -38,17 +39,17 @@ type backfill struct {
 	tidy     bool             // what an earlier process showed of withdrawn answers has been removed, see removeHalves
 }
 
-// historyHost is what a backfill needs of its conversation.
-type historyHost interface {
-	owner
-	burst() int // how many estimated tokens the messages of one turn may take
-	// withAwaited returns a context for calls of the connector, see Awaited. asked: a message waits for an answer already.
-	withAwaited(ctx context.Context, asked bool) context.Context
+// stale returns the time before which messages are too old to be answered.
+func (b *backfill) stale() time.Time {
+	if b.catchUp == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(-b.catchUp)
 }
 
 // gather fetches all of that and returns what is due afterwards: messages up to the last before which it has checked
-// what to read. A failure is logged and costs only what could not be read; a gap is read later.
-func (b *backfill) gather(ctx context.Context) (store.Due, error) {
+// what to read. burst is how many estimated tokens the messages of one turn may take. A failure is logged and costs only what could not be read; a gap is read later.
+func (b *backfill) gather(ctx context.Context, burst int) (store.Due, error) {
 	if !b.reviewAt.IsZero() && !time.Now().Before(b.reviewAt) {
 		if err := b.records.Past().SetGap(ctx, b.reviewed); err != nil {
 			return store.Due{}, err
@@ -62,15 +63,15 @@ func (b *backfill) gather(ctx context.Context) (store.Due, error) {
 		if !reads && !due.Incomplete {
 			return due, nil // no connector call was needed, so nothing arrived in the meantime
 		}
-		ctx := b.host.withAwaited(ctx, due.Addressed)
+		ctx := b.awaiting(ctx, due.Addressed)
 		if reads {
 			err = b.fillGap(ctx, historian)
 		}
 		if reads && err == nil {
-			err = b.readBack(ctx, historian)
+			err = b.readBack(ctx, historian, burst)
 		}
 		if err == nil {
-			err = b.completion.complete(ctx)
+			err = b.complete(ctx)
 		}
 		was := due.Last
 		if err == nil {
@@ -81,6 +82,16 @@ func (b *backfill) gather(ctx context.Context) (store.Due, error) {
 		}
 	}
 	return due, err
+}
+
+// awaiting returns a context for calls of the connector, see Awaited. asked: a message waits for an answer already.
+func (b *backfill) awaiting(ctx context.Context, asked bool) context.Context {
+	return context.WithValue(ctx, awaitedKey{}, ask(b.loop, func(*compactor.Compactor) chan struct{} {
+		if asked {
+			b.arrivals.ask()
+		}
+		return b.arrivals.asked
+	}))
 }
 
 // fillGap reads messages posted while the bot was away and, before those, known ones that may have changed. If the history lacks
@@ -187,11 +198,11 @@ func (b *backfill) page(ctx context.Context, h Historian, look Look) (Page, erro
 
 // early reports whether messages from before the bot joined may still have to be read.
 func (b *backfill) early() bool {
-	return !b.pastDone && nextSeq(b.host) <= historyPage // otherwise more has been overheard since
+	return !b.pastDone && b.loop.nextSeq() <= historyPage // otherwise more has been overheard since
 }
 
 // readBack reads what people wrote before the bot was first addressed here, as context.
-func (b *backfill) readBack(ctx context.Context, h Historian) error {
+func (b *backfill) readBack(ctx context.Context, h Historian, burst int) error {
 	if !b.early() {
 		return nil
 	}
@@ -217,7 +228,7 @@ func (b *backfill) readBack(ctx context.Context, h Historian) error {
 	for i := range past {
 		past[i].Tries = tries
 	}
-	if err := b.records.Past().Backfill(ctx, append(b.fitting(b.completion.completed(ctx, past)), late...)); err != nil {
+	if err := b.records.Past().Backfill(ctx, append(b.fitting(b.completed(ctx, past), burst), late...)); err != nil {
 		return err
 	}
 	b.pastDone = true
@@ -273,9 +284,8 @@ func shownTokens(m Inbound, seq int64) int {
 	})
 }
 
-// fitting returns the newest messages that fit a burst, without those of authors the bot ignores.
-func (b *backfill) fitting(said []Inbound) []Inbound {
-	budget := b.host.burst()
+// fitting returns the newest messages that fit a budget of estimated tokens, without those of authors the bot ignores.
+func (b *backfill) fitting(said []Inbound, budget int) []Inbound {
 	var fit []Inbound
 	for _, m := range slices.Backward(said) {
 		if m.ID == "" || !b.access.Rules().Hears(b.name, m.AuthorID, m.Bot) {

@@ -1,31 +1,20 @@
 package channel
 
 import (
-	"context"
 	"log/slog"
 	"testing"
 	"time"
 
 	"cairn/channel/access"
-	"cairn/compactor"
 	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/storetest"
 )
 
-// emptyPrompt is a conversation without messages.
-type emptyPrompt struct{ room int }
-
-func (emptyPrompt) do(func(*compactor.Compactor)) {}
-func (p emptyPrompt) burst() int                  { return p.room }
-
-func (emptyPrompt) withAwaited(ctx context.Context, _ bool) context.Context { return ctx }
-
 func TestPastMessagesFollowTheRules(t *testing.T) {
 	rules := access.Rules{Access: map[string]access.Access{"test": {Deny: []string{"mallory"}}}}
 	b := backfill{
 		site: site{name: "test:s1/c1"}, access: access.New(rules, nil, slog.New(slog.DiscardHandler)), catchUp: time.Hour,
-		host: emptyPrompt{room: 60},
 	}
 	now := time.Now()
 	said := []Inbound{
@@ -44,7 +33,7 @@ func TestPastMessagesFollowTheRules(t *testing.T) {
 	past, late := b.unanswered([]Inbound{said[0], said[3], said[4]})
 	check.EqualAll(t, "what may still need an answer", texts(late), []string{"new", "talk"})
 	check.EqualAll(t, "what is only context", texts(past), []string{"old"})
-	fit := b.fitting(said)
+	fit := b.fitting(said, 60)
 	check.That(t, len(fit) > 0 && len(fit) < 3, "the newest messages that fit: %q", texts(fit))
 	check.Equal(t, "the last that fits", fit[len(fit)-1].Text, "talk")
 }

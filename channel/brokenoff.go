@@ -15,7 +15,7 @@ const brokeOff = "(My answer broke off here: the model's server did not send the
 // brokenOff returns the last message of an answer that err ended; ok is false if nothing of it arrived.
 func (t *turn) brokenOff(err error) (m llm.Message, ok bool) {
 	text := t.attempt.half(err)
-	if text == "" && !ask(t, func(*compactor.Compactor) bool { return t.changes.seen }) { // it may repeat what is deleted now
+	if text == "" && !ask(t.loop, func(*compactor.Compactor) bool { return t.changes.seen }) { // it may repeat what is deleted now
 		text = t.half
 	}
 	return llm.Message{Role: llm.RoleAssistant, Text: withoutOpenFence(text) + "\n\n" + t.speaker().Translate(brokeOff)}, text != ""

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cairn/channel"
+	"cairn/channel/task"
 	"cairn/llm"
 	"cairn/store"
 	"cairn/testkit/check"
@@ -46,7 +47,7 @@ func TestOneMessageSetsOffFewTasks(t *testing.T) {
 // Subtasks share the budget, and the setting of the agent that starts them counts.
 func TestSubtasksCountAsTasks(t *testing.T) {
 	r := newRig(t, startTask(counting))
-	one := channel.Agent{Spawn: []string{"one"}, TasksPerMessage: 3, Model: &llmtest.Model{Func: spawnAlways}}
+	one := channel.Agent{Spawn: []string{"one"}, Tasks: task.Limits{PerMessage: 3}, Model: &llmtest.Model{Func: spawnAlways}}
 	r.withTasks(map[string]channel.Agent{"one": one})
 	r.say("go", true)
 	r.drainTasks(func(int) {})

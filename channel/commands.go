@@ -19,7 +19,7 @@ import (
 // Run runs line if it is a command, for the person who asked; handled is false if it is a message. With an error
 // other than ErrRefused the answer says what the person can do about it.
 func (h *Hub) Run(ctx context.Context, name string, who access.Person, line string) (answer command.Answer, handled bool, err error) {
-	defer func() { answer.Language = h.languageOf(name) }()
+	defer func() { answer.Language = h.voice(name).language() }()
 	cmd, args, ok := command.Parse(line)
 	if !ok {
 		return answer, false, nil
@@ -29,7 +29,7 @@ func (h *Hub) Run(ctx context.Context, name string, who access.Person, line stri
 	}
 	answer, err = h.execute(ctx, name, who, cmd, args)
 	if err != nil {
-		answer = command.Answer{Text: h.failure(name, err)}
+		answer = command.Answer{Text: h.voice(name).translate(databaseWords(err, "That did not work; my log says why. Try again later."))}
 	}
 	return answer, true, err
 }
@@ -40,8 +40,8 @@ func (h *Hub) execute(ctx context.Context, name string, who access.Person, cmd c
 		return command.Answer{}, err
 	}
 	defer h.release(c)
-	c.detectLanguage(ctx)
-	call := newCall(c, who)
+	c.detect(ctx)
+	call := newCall(h, c, who)
 	call.Command = cmd
 	call.Args = args
 	return call.Run(ctx)
@@ -64,30 +64,24 @@ func (h *Hub) Suggest(ctx context.Context, name string, who access.Person, of, t
 	return cmd.Suggest(ctx, records, typed)
 }
 
-// spell replaces the commands in a text of ours with the form they have in a conversation.
-func (h *Hub) spell(name, text string) string {
-	speller, ok := h.connectors[connectorOf(name)].(Speller)
-	if !ok {
-		return text
-	}
-	return command.Spell(text, func(line string) string { return speller.Spell(name, line) })
-}
-
 // newCall returns a call by a person in a conversation, without a command.
-func newCall(c *conversation, who access.Person) *command.Call {
-	return &command.Call{Who: who, Records: c.records, Rules: c.hub.access.Rules(), Speaker: c.speaker(), Conversation: commandHost{c}, Log: c.log}
+func newCall(h *Hub, c *conversation, who access.Person) *command.Call {
+	return &command.Call{Who: who, Records: c.records, Rules: h.access.Rules(), Speaker: c.speaker(), Conversation: commandHost{h, c}, Log: c.log}
 }
 
 // commandHost is what commands see of a conversation, which stays in memory while they run.
-type commandHost struct{ c *conversation }
+type commandHost struct {
+	hub *Hub
+	c   *conversation
+}
 
 var _ command.Conversation = commandHost{}
 
-func (h commandHost) operator() Operator { return h.c.hub.Operator() }
+func (h commandHost) operator() Operator { return h.hub.Operator() }
 
 func (h commandHost) Opened(ctx context.Context) (*access.Rules, sentences.Speaker, error) {
 	_, err := h.c.current(ctx)
-	return h.c.hub.access.Rules(), h.c.speaker(), err
+	return h.hub.access.Rules(), h.c.speaker(), err
 }
 
 func (h commandHost) Setup(ctx context.Context) (command.Setup, error) {
@@ -97,7 +91,7 @@ func (h commandHost) Setup(ctx context.Context) (command.Setup, error) {
 	}
 	setup := command.Setup{
 		Policy: agent.Policy(), Origin: agent.Origin, Agents: agent.Spawn,
-		PostsNothing: h.c.isTask() || h.c.hub.access.Rules().RespondIn(h.c.name) == access.RespondNever,
+		PostsNothing: h.c.task != nil || h.hub.access.Rules().RespondIn(h.c.name) == access.RespondNever,
 	}
 	if agent.Toolbox == nil {
 		return setup, nil
@@ -109,17 +103,19 @@ func (h commandHost) Setup(ctx context.Context) (command.Setup, error) {
 	return setup, nil
 }
 
-func (h commandHost) SettingsChanged() { h.c.hub.rereadSettings(h.c.records) }
+func (h commandHost) SettingsChanged() { h.hub.rereadSettings(h.c.records) }
 
 func (h commandHost) ToolsChanged() {
 	h.c.inbox.post(h.c.reread)
-	h.c.hub.postThreads(h.c.name, (*conversation).reread)
+	h.hub.postThreads(h.c.name, (*conversation).reread)
 }
 
-func (h commandHost) Remembered(id int64, kind, content string) { h.c.remembered(id, kind, content) }
+func (h commandHost) Remembered(id int64, kind, content string) {
+	h.c.followers.remembered(id, kind, content)
+}
 
 func (h commandHost) Forget(ctx context.Context, who store.Person, in []*store.Conversation) (<-chan error, error) {
-	return h.c.hub.forgetPerson(ctx, who, in...)
+	return h.hub.forgetPerson(ctx, who, in...)
 }
 
 func (h commandHost) Status() compactor.Status { return h.c.status() }
@@ -132,27 +128,22 @@ func (h commandHost) Context(ctx context.Context, speaker sentences.Speaker) (re
 	return now, err
 }
 
-func (h commandHost) Compact(ctx context.Context, request compactor.Requested) (compactor.Event, error) {
+func (h commandHost) Compact(ctx context.Context, request compactor.Requested) (compactor.Event, outcomeOf, error) {
 	return h.c.compact(ctx, request)
 }
 
 func (h commandHost) Undo() (compactor.Event, error) { return h.c.undo() }
 
 func (h commandHost) Rewrite(summary int64, line int, text string, by compactor.Writer) (event compactor.Event, err error) {
-	var failed error
-	err = h.c.tryDo(func(e *compactor.Compactor) {
-		event, failed = compactor.RewriteLine(h.c.hub.ctx, e, summary, line, text, by)
-		e.Check(h.c.hub.ctx)
-	})
-	return event, cmp.Or(err, failed)
+	return h.c.rewrite(summary, line, text, by)
 }
 
 func (h commandHost) Recap(who access.Person, focus string) (write func(context.Context) (compactor.Recap, error), allowed bool) {
-	allowed, _ = h.c.hub.access.TakeTurn([]string{who.ID}, true)
+	allowed, _ = h.hub.access.TakeTurn([]string{who.ID}, true)
 	operator := h.operator()
 	name := h.c.name
 	return func(ctx context.Context) (compactor.Recap, error) { // the conversation may have left memory since
-		return onEngine(ctx, operator, name, func(c *conversation) (compactor.Recap, error) { return recap(ctx, c, focus) })
+		return onEngine(ctx, operator, name, func(c *conversation) (compactor.Recap, error) { return c.recap(ctx, focus) })
 	}, allowed
 }
 
@@ -216,20 +207,9 @@ func (h commandHost) WhySilent(ctx context.Context) string {
 }
 
 func (h commandHost) StartTask(ctx context.Context, agent, text string, by access.Person) (store.Task, error) {
-	write := func() (store.NewTask, error) { return h.c.newTask(ctx, spawning{Agent: agent, Task: text}, nil) }
-	n, err := write()
-	if err != nil {
-		return store.Task{}, err
-	}
-	n.Author = by.ID
-	return h.c.begin(ctx, n, write)
+	return h.c.tasks.Ask(ctx, agent, text, by.ID)
 }
 
-func (h commandHost) StopTask(ctx context.Context, task store.Task, by access.Person) error {
-	records, err := h.c.hub.o.Store.Find(ctx, task.Conversation)
-	if err != nil {
-		return err
-	}
-	who := cmp.Or(by.Name, "somebody")
-	return h.c.hub.endTask(ctx, records, task, store.TaskStopped, who+" stopped it")
+func (h commandHost) StopTask(ctx context.Context, t store.Task, by access.Person) error {
+	return h.hub.tasks.Stop(ctx, t, cmp.Or(by.Name, "somebody"))
 }

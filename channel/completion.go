@@ -16,14 +16,11 @@ const (
 	completeAtOnce  = 8                // messages
 )
 
-// completion has the connector of a conversation fill in what messages lack.
-type completion struct{ site }
-
 // complete has the connector fill in what the waiting messages lack. Each try is on disk before it is made; a message
 // tried before is tried alone, so that the next start knows which one killed the process.
-func (c completion) complete(ctx context.Context) error {
+func (b *backfill) complete(ctx context.Context) error {
 	for {
-		waiting, err := c.records.Inbox().Incomplete(ctx)
+		waiting, err := b.records.Inbox().Incomplete(ctx)
 		if err != nil || len(waiting) == 0 {
 			return err
 		}
@@ -31,14 +28,14 @@ func (c completion) complete(ctx context.Context) error {
 		if i := slices.IndexFunc(next, func(m Inbound) bool { return m.Tries > 0 }); i >= 0 {
 			next = next[:max(i, 1)]
 		}
-		if err := c.records.Inbox().Try(ctx, next); err != nil {
+		if err := b.records.Inbox().Try(ctx, next); err != nil {
 			return err
 		}
-		for i, m := range c.completed(ctx, next) {
+		for i, m := range b.completed(ctx, next) {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if err := c.records.Inbox().Complete(ctx, next[i], m); err != nil {
+			if err := b.records.Inbox().Complete(ctx, next[i], m); err != nil {
 				return err
 			}
 		}
@@ -46,14 +43,14 @@ func (c completion) complete(ctx context.Context) error {
 }
 
 // completed asks the connector about each message, several at once.
-func (c completion) completed(ctx context.Context, messages []Inbound) []Inbound {
+func (b *backfill) completed(ctx context.Context, messages []Inbound) []Inbound {
 	done := slices.Clone(messages)
 	var all errgroup.Group
 	all.SetLimit(completeAtOnce)
 	for i, m := range messages {
 		if m.Incomplete {
 			all.Go(func() error {
-				done[i] = c.one(ctx, m)
+				done[i] = b.completeOne(ctx, m)
 				return nil
 			})
 		}
@@ -62,15 +59,15 @@ func (c completion) completed(ctx context.Context, messages []Inbound) []Inbound
 	return done
 }
 
-// one returns m with what the connector found out, even if it failed twice, or unchanged.
-func (c completion) one(ctx context.Context, m Inbound) Inbound {
-	completer, ok := c.connector.(Completer)
+// completeOne returns m with what the connector found out, even if it failed twice, or unchanged.
+func (b *backfill) completeOne(ctx context.Context, m Inbound) Inbound {
+	completer, ok := b.connector.(Completer)
 	if m.Tries >= maxStarts {
-		c.log.Warn("message_given_up", "reason", "each start that fetched its attachments was killed", "message", m.ID, "starts", m.Tries)
+		b.log.Warn("message_given_up", "reason", "each start that fetched its attachments was killed", "message", m.ID, "starts", m.Tries)
 	} else if ok {
 		ask := func() (Inbound, error) {
 			return callConnector(ctx, completeTimeout, func(ctx context.Context) (Inbound, error) {
-				return completer.Complete(ctx, c.name, m)
+				return completer.Complete(ctx, b.name, m)
 			})
 		}
 		full, err := backoff.Retry(ctx, ask, backoff.WithBackOff(backoff.NewConstantBackOff(time.Second)), backoff.WithMaxTries(2))
@@ -78,7 +75,7 @@ func (c completion) one(ctx context.Context, m Inbound) Inbound {
 			m = full
 		}
 		if err != nil && ctx.Err() == nil {
-			c.log.Warn("fetch_attachments_failed", "message", m.ID, "error", err)
+			b.log.Warn("fetch_attachments_failed", "message", m.ID, "error", err)
 		}
 	}
 	m.Incomplete = false

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/store"
@@ -19,42 +20,51 @@ import (
 // inbox, in order. Long work runs in a child, at most one at a time besides summaries; it reaches the loop's fields through do.
 type conversation struct {
 	site
-	hub   *Hub
+	env   *environment
 	calls access.Calls // its limit of model calls
 
 	loop // what runs here
 
 	// These are safe for concurrent use.
-	published        // what the loop shows to others
-	sender    sender // of replies
-	usage     usage  // of models
-	edits     *edits
+	published // what the loop shows to others
+	voice     // in which the bot speaks
+	sender    sender
+	notices   notices
+	followers followers
+	approvals approvals
+	usage     usage // of models
+	edits     edits
+	tasks     *task.Parent // that it starts
+
+	// The loop replaces it while the child waits for that; zero until the conversation has been opened.
+	service
 
 	// Only the loop uses these fields.
-	service                      // who answers; zero until the conversation has been opened
 	arrivals    arrivals         // messages that wait or came last
 	unannounced *compactor.Event // the last compaction that people have not heard of
 
 	// Only the child uses these fields, and the loop while no child runs; others set what imports reads.
-	backfill  backfill
-	imports   importReader
-	failures  failures
-	lookAgain time.Time // when a task looks for work; zero: when something arrives
+	backfill backfill
+	imports  importReader
+	failures failures
+	task     *task.Run // that the conversation is; nil: none
 }
 
 // published is what any goroutine may read and write of a conversation.
 type published struct {
-	turn         atomic.Pointer[turn]     // nil: no turn is running
-	approval     atomic.Pointer[Approval] // the tool call that waits for permission; nil: none
+	turn         atomic.Pointer[turn] // nil: no turn is running
 	engineStatus atomic.Pointer[func() compactor.Status]
-	speaks       atomic.Pointer[string] // code of the language; nil until the conversation has been opened
 }
 
-// publish shows the fill of the window; e is nil if leftover work of a discarded engine wants that.
-func (p *published) publish(e *compactor.Compactor) {
-	if e == nil {
-		return
+// interrupt stops the running turn, if there is one.
+func (p *published) interrupt() {
+	if turn := p.turn.Load(); turn != nil {
+		turn.cancel(errStopped)
 	}
+}
+
+// publish shows the fill of the window.
+func (p *published) publish(e *compactor.Compactor) {
 	status := e.StatusReader()
 	p.engineStatus.Store(&status)
 }
@@ -93,9 +103,7 @@ type site struct {
 // service is who answers, and by which rules. It is replaced as a whole, while no turn runs.
 type service struct {
 	answerer
-	rules  *access.Rules        // as of the last read of the settings
-	engine *compactor.Compactor // only the loop uses it
-	policy *policy
+	rules *access.Rules // as of the last read of the settings
 
 	elsewhere int64 // see store.Upkeep.WrittenElsewhere
 	seen      int64 // the same, of the last change while a summary was being written
@@ -104,6 +112,7 @@ type service struct {
 // answerer is the agent that answers, with what it needs for that, and what is known of its model. A running turn uses it.
 type answerer struct {
 	agent    Agent
+	policy   *policy
 	tools    []llm.Tool
 	window   *window
 	pictures pictures
@@ -111,21 +120,34 @@ type answerer struct {
 	filter   promptFilter
 }
 
-func newConversation(h *Hub, name string, connector Connector, records *store.Conversation) *conversation {
-	at := site{name: name, connector: connector, records: records, log: h.o.Log.With("conversation", name)}
+func newConversation(env *environment, name string, connector Connector, records *store.Conversation) *conversation {
+	at := env.place(name, connector, records)
 	observer, _ := connector.(Observer)
 	c := &conversation{
-		site: at, hub: h, calls: h.access.Calls(at.account(), at.log),
-		loop:  loop{life: h.ctx, inbox: inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})}},
-		usage: usage{site: at, access: h.access, observer: observer, counted: h.o.Counted},
+		site: at, env: env, calls: env.access.Calls(at.account(), at.log),
+		loop:      loop{life: env.life, inbox: inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})}},
+		voice:     voice{site: at, agents: env.agents()},
+		followers: followers{name: name, observer: observer, hooks: env.o.Hooks},
+		usage:     usage{site: at, access: env.access, observer: observer, counted: env.o.Counted},
+		edits:     edits{records: records},
 	}
-	c.sender = sender{site: at, host: c, writers: make(map[string]Writer)}
-	c.edits = &edits{records: records, wake: c.wake}
+	c.edits.wake = c.wake
+	c.sender = sender{
+		voice: &c.voice, loop: &c.loop, goroutines: &env.goroutines, counters: &env.counters, hints: env.hints(),
+		writers: make(map[string]Writer),
+	}
+	c.notices = notices{voice: &c.voice, life: env.life, access: env.access, goroutines: &env.goroutines, sender: &c.sender, shown: &c.published}
+	c.approvals = approvals{notices: &c.notices, followers: &c.followers}
 	c.arrivals = newArrivals(name, observer, c.inbox.post)
 	c.backfill = backfill{
-		site: at, access: h.access, catchUp: h.o.CatchUp, completion: completion{at}, edits: c.edits, host: c,
+		site: at, access: env.access, catchUp: env.o.CatchUp, edits: &c.edits, loop: &c.loop, arrivals: &c.arrivals,
 	}
-	c.imports = importReader{site: at, host: c}
+	c.imports = importReader{site: at, loop: &c.loop, arrivals: &c.arrivals}
+	c.tasks = env.tasks.Parent(records, c, at.log)
+	c.task = env.tasks.Run(records, at.log)
+	if c.task != nil { // which has its own limit
+		c.backfill.catchUp = 0
+	}
 	return c
 }
 
@@ -142,7 +164,7 @@ func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.find(name, newConversation(h, name, connector, records))
+	return h.find(name, newConversation(h.environment, name, connector, records))
 }
 
 // wake makes a conversation check for work, and opens it if necessary.
@@ -167,7 +189,7 @@ func (c *conversation) guard(f func()) {
 	f()
 }
 
-// panicked has the conversation be loaded again from storage. Only the loop calls it.
+// panicked notes a bug: once the child has ended, the loop drops the engine, and the next child loads it again. Only the loop calls it.
 func (c *conversation) panicked(p any, stack []byte) {
 	c.log.Error("conversation_panicked", "panic", p, "stack", string(stack))
 	c.runs.broken = true

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/channel/task"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
@@ -32,7 +33,7 @@ func (t *turn) converse(ctx context.Context) (resp llm.Response, err error) {
 	}
 	resp, err = loop.Run(ctx)
 	left := t.attempt.left
-	if err == nil && t.attempt.isEmpty(resp, t.Optional) && left > 1 && !t.isTask() { // a second request often gets an answer; the calls of a task are counted
+	if err == nil && t.attempt.isEmpty(resp, t.Optional) && left > 1 && t.task == nil { // a second request often gets an answer; the calls of a task are counted
 		loop.MaxCalls = left - 1
 		resp, err = loop.Run(ctx)
 	}
@@ -44,18 +45,17 @@ func (t *turn) converse(ctx context.Context) (resp llm.Response, err error) {
 
 // maxCalls returns how many calls an attempt may make: a task those that its earlier parts left.
 func (t *turn) maxCalls(ctx context.Context) (int, error) {
-	if !t.isTask() {
+	if t.task == nil {
 		return maxCalls, nil
 	}
-	made, err := t.records.Tasks().Calls(ctx)
-	return t.agent.taskCalls() - made, err
+	return t.task.CallsLeft(ctx, t.agent.Tasks)
 }
 
 // counted counts what a request used.
 func (t *turn) counted(u llm.Usage) {
 	model := t.agent.Model
 	if t.other != nil {
-		model = t.other.agent.Model
+		model = t.other.Model
 	}
 	t.usage.count(store.ForTurn, model.Name(), u)
 }
@@ -87,7 +87,7 @@ func (t *turn) record(calls llm.Message, results []llm.Message) {
 // add adds a message of the model or a tool; completion is the provider's count of it, 0: unknown.
 func (t *turn) add(m llm.Message, completion int, pictures ...chat.Attachment) {
 	t.do(func(e *compactor.Compactor) {
-		if t.changes.outdated && slices.Contains(handoverTools, m.Tool) {
+		if t.changes.outdated && slices.Contains(task.Lookups, m.Tool) {
 			m.Text = "Error: what it found may have changed since. Call the tool again."
 			m.Quotes = llm.Quotes{}
 		}

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"cairn/channel/access"
-	"cairn/channel/sentences"
-	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/privacy"
 	"cairn/store"
@@ -143,21 +140,3 @@ func (h *Hub) NothingMissed(ctx context.Context, name string) error {
 
 // Clip shortens a text to at most this many tokens, as the model will count them, keeping both ends.
 func Clip(text string, most int) string { return tokens.Clip(text, most) }
-
-// refuse rejects a person's message. Once a day it explains why to a person who wants an answer, and to nobody else.
-func (h *Hub) refuse(name string, m Inbound) {
-	place := chat.ParsePlace(name)
-	whisperer, whispers := h.connectors[place.Connector].(Whisperer)
-	whispers = whispers && m.Addressed && h.access.Rules().RespondIn(name) != access.RespondNever
-	if m.Bot || !place.Direct() && !whispers {
-		return
-	}
-	h.onceADay("hint "+place.Connector+":"+m.AuthorID, func(ctx context.Context) {
-		const text = "I am not set up to talk with you here. Ask the bot's operator."
-		if place.Direct() {
-			h.say(ctx, name, "hint-"+m.ID, text, m.ID)
-		} else if err := whisperer.Whisper(ctx, name, m.AuthorID, sentences.In(h.languageOf(name)).Translate(text)); err != nil {
-			h.o.Log.Debug("whisper_failed", "conversation", name, "error", err)
-		}
-	})
-}

@@ -79,37 +79,30 @@ func (c *changes) note() {
 	c.outdated = true
 }
 
-// takeOutdated returns outdated, and resets it.
-func (c *changes) takeOutdated() bool {
-	outdated := c.outdated
-	c.outdated = false
-	return outdated
-}
-
 // changed has the engine read what has changed on disk, and repair summaries over it. A turn whose question was deleted ends.
 // Only the loop calls it.
 func (c *conversation) changed() {
 	if turn := c.turn.Load(); turn != nil {
 		turn.changes.note()
-		if open, found, err := c.records.Turns().Unanswered(c.hub.ctx); err == nil && (!found || open.Seq != turn.Seq) {
+		if open, found, err := c.records.Turns().Unanswered(c.life); err == nil && (!found || open.Seq != turn.Seq) {
 			turn.cancel(errDeleted)
 		}
 	}
 	if c.engine == nil {
 		return // it reads everything when it is opened
 	}
-	if c.engine.Changed(c.hub.ctx) != nil {
+	if c.engine.Changed(c.life) != nil {
 		c.runs.again = true // the child tries again, and reports why it fails
 		return
 	}
-	c.engine.Check(c.hub.ctx)
+	c.engine.Check(c.life)
 }
 
 // changed has a conversation in memory read what has changed on disk.
 func (h *Hub) changed(name string) {
 	h.post(name, func(c *conversation) {
 		c.changed()
-		if c.isTask() { // the task may have ended because of that; otherwise it continues with its next part
+		if c.task != nil { // the task may have ended because of that; otherwise it continues with its next part
 			c.interrupt()
 		}
 	})

@@ -20,8 +20,12 @@ func (h *Hub) forgetPerson(ctx context.Context, who store.Person, in ...*store.C
 	}
 	for _, records := range in {
 		h.rereadSettings(records)
-		h.post(records.Name(), (*conversation).forgetFocus)
-		h.settle(records.Name())
+		h.post(records.Name(), func(c *conversation) {
+			if c.engine != nil {
+				compactor.ForgetFocus(c.engine)
+			}
+		})
+		h.settle(ctx, records.Name())
 	}
 	// A compaction that began meanwhile may have stored their focus once more.
 	if err := privacy.In(h.o.Store).EraseTyped(ctx, who, in...); err != nil {
@@ -30,17 +34,13 @@ func (h *Hub) forgetPerson(ctx context.Context, who store.Person, in ...*store.C
 	return h.eraseAll(who.ID, in...), nil
 }
 
-// settle waits until an open conversation's loop has handled what was posted to it.
-func (h *Hub) settle(name string) {
+// settle waits until an open conversation's loop has handled what was posted to it, and no row with an earlier focus is being
+// written.
+func (h *Hub) settle(ctx context.Context, name string) {
 	if c, _ := h.find(name, nil); c != nil {
-		_ = c.tryDo(func(*compactor.Compactor) {}) // an error means that the loop has ended
+		// An error means that the loop has ended, or that nobody waits.
+		_ = c.until(ctx, func() (bool, error) { return c.engine == nil || !compactor.Restarts(c.engine), nil })
 		h.release(c)
-	}
-}
-
-func (c *conversation) forgetFocus() {
-	if c.engine != nil {
-		compactor.ForgetFocus(c.engine)
 	}
 }
 
@@ -48,12 +48,12 @@ func (c *conversation) forgetFocus() {
 // with what is left when the hub closes. The result is sent when it has ended.
 func (h *Hub) eraseAll(author string, in ...*store.Conversation) <-chan error {
 	end := make(chan error, 1)
-	started := h.background(func() {
+	started := h.goroutines.start(func() {
 		var failed error
 		for _, records := range in {
 			err := h.erase(author, records)
 			failed = errors.Join(failed, err)
-			if err != nil && h.ctx.Err() == nil {
+			if err != nil && h.life.Err() == nil {
 				h.o.Log.Warn("delete_messages_failed", "effect", "the next start continues", "conversation", records.Name(), "error", err)
 			}
 		}
@@ -66,8 +66,8 @@ func (h *Hub) eraseAll(author string, in ...*store.Conversation) <-chan error {
 }
 
 func (h *Hub) erase(author string, records *store.Conversation) error {
-	for h.ctx.Err() == nil {
-		some, err := privacy.Of(records).EraseSome(h.ctx, author)
+	for h.life.Err() == nil {
+		some, err := privacy.Of(records).EraseSome(h.life, author)
 		if err != nil {
 			return err
 		}
@@ -76,7 +76,7 @@ func (h *Hub) erase(author string, records *store.Conversation) error {
 		}
 		time.Sleep(5 * time.Millisecond) // others may write
 	}
-	return h.ctx.Err()
+	return h.life.Err()
 }
 
 // resumeErasures resumes the erasures that an earlier process left unfinished.

@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/store"
@@ -32,16 +32,19 @@ type Options struct {
 
 	Used []store.Usage // of models since access.MonthStart, before this hub started; budgets count it
 
-	// Hooks, which must not block; nil: not called. For Before, which may, and After see compactor.Options.
-	Before     func(ctx context.Context, conversation string, p compactor.Proposal) (focus string, veto error)
+	Hooks
+	Observers []observe.Observer // of turns, requests, tools and compactions
+}
+
+// Hooks are functions that a hub calls; nil: it does not. Only Before may block.
+type Hooks struct {
+	Before     func(ctx context.Context, conversation string, p compactor.Proposal) (focus string, veto error) // see compactor.Options, like After
 	After      func(conversation string, e Event)
 	Remembered func(conversation string, id int64, kind, content string)         // for each new memory
 	Asked      func(conversation string)                                         // when a call starts or stops waiting for permission
 	Replied    func(conversation string, to []string, text string, failure bool) // for each stored reply, to platform ids; failure: no word of the model
 	Task       func(store.Task)                                                  // when a task begins, makes progress or ends
 	Counted    func(store.Usage)                                                 // with what each model request used
-
-	Observers []observe.Observer // of turns, requests, tools and compactions
 }
 
 // Defaults of the options.
@@ -53,25 +56,9 @@ const (
 
 // Hub knows every conversation and wakes the one a message is for. It is safe for concurrent use.
 type Hub struct {
-	o          Options
-	connectors map[string]Connector
-	access     *access.Control
-	slots      chan struct{}
-	ctx        context.Context // context of everything the hub started
-	cancel     context.CancelFunc
-
+	*environment
 	registry // of conversations
-
-	mu    sync.Mutex      // guards all below
-	stats Stats           // without what is counted when it is read
-	stuck map[string]bool // conversations that cannot continue
-	told  map[string]bool // conversations in which people know that
-}
-
-func (h *Hub) locked(f func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	f()
+	cancel   context.CancelFunc
 }
 
 // ErrClosed is returned when the hub is closing. Nothing was accepted.
@@ -83,17 +70,17 @@ func New(o Options) *Hub {
 	o.Workers = cmp.Or(o.Workers, DefaultWorkers)
 	o.Idle = cmp.Or(o.Idle, DefaultIdle)
 	o.Log = cmp.Or(o.Log, slog.Default())
-	h := &Hub{
+	env := &environment{
 		o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers),
-		access:   access.New(o.Rules, o.Used, o.Log),
-		registry: registry{open: make(map[string]*conversation), users: make(map[string]int)},
-		stuck:    make(map[string]bool), told: make(map[string]bool),
+		access: access.New(o.Rules, o.Used, o.Log), incident: newIncident(),
 	}
+	h := &Hub{environment: env, registry: registry{owners: &env.goroutines, open: make(map[string]*entry)}}
 	for _, d := range o.Connectors {
 		h.connectors[d.Name()] = d
 	}
-	h.connectors[store.TaskConnector] = tasks{hub: h}
-	h.ctx, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observers...))
+	h.tasks = &task.Service{Store: o.Store, Runtime: taskRuntime{h}, Access: h.access, Log: o.Log}
+	h.connectors[store.TaskConnector] = taskConnector{service: h.tasks}
+	h.life, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observers...))
 	if o.Store != nil {
 		o.Store.Watch(h.changed)
 		o.Store.Deliveries().Watch(h.applyHeld)
@@ -135,7 +122,7 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 		if h.access.Rules().Hears(name, m.AuthorID, m.Bot) {
 			heard = append(heard, m)
 		} else {
-			h.refuse(name, m)
+			h.hints().refuse(h.voice(name), m)
 		}
 	}
 	if len(heard) == 0 {
@@ -147,11 +134,11 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 // deliver puts messages into the inbox.
 func (c *conversation) deliver(ctx context.Context, messages []Inbound) ([]store.Receipt, error) {
 	for i := range messages {
-		c.hub.access.Rules().Classify(c.name, &messages[i])
+		c.env.access.Rules().Classify(c.name, &messages[i])
 	}
 	c.inbox.post(func() { c.arrivals.coming(messages) })
 	receipts, err := c.records.Inbox().Deliver(ctx, messages...)
-	if refusesBot(messages, receipts) && c.hub.access.First("logged bots in "+c.name, time.Hour) {
+	if refusesBot(messages, receipts) && c.env.access.First("logged bots in "+c.name, time.Hour) {
 		c.log.Warn("bot_turns_reached", "effect", "messages of other bots get no answer until a person writes", "limit", store.MaxBotTurns)
 	}
 	c.inbox.post(func() {
@@ -195,7 +182,7 @@ func (h *Hub) wakeImporting(ctx context.Context, match func(conversation string)
 		if err != nil {
 			return err
 		}
-		c, err := h.find(name, newConversation(h, name, h.connectors[connectorOf(name)], records))
+		c, err := h.find(name, newConversation(h.environment, name, h.connectors[connectorOf(name)], records))
 		if err != nil {
 			return err
 		}
@@ -247,7 +234,7 @@ func (h *Hub) Drain(ctx context.Context) error {
 // waitAll waits for turns and replies, and for the workers if wanted.
 func (h *Hub) waitAll(ctx context.Context, workers bool) error {
 	for c := range h.all() {
-		if c.isTask() {
+		if c.task != nil {
 			if t, err := c.records.Tasks().Self(ctx); err != nil || t.State == store.TaskOpen {
 				continue
 			}
@@ -260,7 +247,7 @@ func (h *Hub) waitAll(ctx context.Context, workers bool) error {
 			if idle && err == nil && c.engine != nil {
 				c.engine.Drain()
 			}
-			return idle && !c.busy(), err
+			return idle && !c.runs.busy(), err
 		})
 		if err != nil {
 			return err
@@ -272,29 +259,30 @@ func (h *Hub) waitAll(ctx context.Context, workers bool) error {
 // whileStored waits by wait; when the database is gone it ends that and returns why. Work that cannot be stored is retried for ever.
 func (h *Hub) whileStored(ctx context.Context, wait func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	gone := make(chan error, 1)
+	gone := make(chan error)
 	go func() {
-		defer cancel()
-		for ctx.Err() == nil {
-			err := h.o.Store.Upkeep().InPlace()
-			if errors.Is(err, store.ErrReplaced) || errors.Is(err, store.ErrDamaged) {
-				gone <- err
-				return
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(storedCheck):
-			}
-		}
+		lost := untilLost(ctx, h.o.Store)
+		cancel()
+		gone <- lost
 	}()
 	err := wait(ctx)
 	cancel()
-	select {
-	case lost := <-gone:
-		return lost
-	default:
-		return err
+	return cmp.Or(<-gone, err)
+}
+
+// untilLost returns why the database is gone; nil: it was in place when ctx ended.
+func untilLost(ctx context.Context, s *store.Store) error {
+	for ctx.Err() == nil {
+		err := s.Upkeep().InPlace()
+		if errors.Is(err, store.ErrReplaced) || errors.Is(err, store.ErrDamaged) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(storedCheck):
+		}
 	}
+	return nil
 }
 
 // storedCheck is how often waiting checks that the database is in place.
@@ -302,8 +290,8 @@ const storedCheck = time.Second
 
 // Close cancels what still runs and waits for it. The next start resumes a turn that was cut short.
 func (h *Hub) Close() error {
-	h.close()
+	h.goroutines.close()
 	h.cancel()
-	h.owners.Wait()
+	h.goroutines.running.Wait()
 	return nil
 }

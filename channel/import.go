@@ -81,21 +81,14 @@ var errAsked = errors.New("a message waits for an answer")
 // importReader has a conversation read the messages that an import has stored. Only the child calls its methods.
 type importReader struct {
 	site
-	host importHost
+	loop     *loop
+	arrivals *arrivals
 
 	patient bool // a message that asks something has to wait until all is read
 
 	// Any goroutine may set these.
 	unread atomic.Bool                    // there may be messages that the engine has not read
 	onRead atomic.Pointer[func(left int)] // receives how many messages are not read yet; nil: nobody waits
-}
-
-// importHost is what reading an import needs of its conversation.
-type importHost interface {
-	owner
-	check() // has the engine check the levels
-	// untilSummarized waits until no summary is being written or due, or if listens is set until somebody asks something: errAsked.
-	untilSummarized(ctx context.Context, listens bool) error
 }
 
 // listens reports whether somebody may ask something meanwhile: the connector is open.
@@ -139,7 +132,7 @@ func (r *importReader) read(ctx context.Context, w *window, resume bool) error {
 	}
 	r.log.Info("import_reading", "messages", left)
 	feed := compactor.Feed[chat.Message]{
-		Do:       r.host.do,
+		Do:       r.loop.do,
 		Window:   func() int { return w.lookUp(ctx) },
 		WaitIdle: func() error { return r.untilIdle(ctx) },
 		Write: func(batch []chat.Message) ([]chat.Message, error) {
@@ -179,7 +172,7 @@ func (r *importReader) readBatch(ctx context.Context, batch []chat.Message) (rea
 	if err != nil {
 		return nil, err
 	}
-	r.host.do(func(e *compactor.Compactor) {
+	r.loop.do(func(e *compactor.Compactor) {
 		if e.View().Next > last {
 			err = e.Changed(ctx)
 		}
@@ -194,14 +187,23 @@ func (r *importReader) untilIdle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.host.check()
+	r.loop.check()
 	if report := r.onRead.Load(); report != nil {
 		(*report)(left)
 	}
 	if err := r.interrupted(ctx, false); err != nil {
 		return err
 	}
-	return r.host.untilSummarized(ctx, r.listens() && !r.patient)
+	listens := r.listens() && !r.patient
+	return r.loop.until(ctx, func() (bool, error) {
+		switch {
+		case r.loop.runs.broken:
+			return false, errPanicked
+		case listens && r.arrivals.awaited != "":
+			return false, errAsked
+		}
+		return !summarizes(r.loop.engine), nil
+	})
 }
 
 // summarizes reports whether a summary is being written, or is due and waits after a failure.
@@ -245,17 +247,4 @@ func (c *conversation) answerFirst(ctx context.Context, resume bool) error {
 	}
 	c.do(func(*compactor.Compactor) { c.arrivals.answered(awaited) })
 	return cmp.Or(err, ctx.Err())
-}
-
-// untilSummarized waits until no summary is being written or due, see importHost.
-func (c *conversation) untilSummarized(ctx context.Context, listens bool) error {
-	return c.until(ctx, func() (bool, error) {
-		switch {
-		case c.runs.broken:
-			return false, errPanicked
-		case listens && c.arrivals.awaited != "":
-			return false, errAsked
-		}
-		return !summarizes(c.engine), nil
-	})
 }

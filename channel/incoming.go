@@ -119,16 +119,6 @@ func (a *arrivals) answered(awaited string) {
 
 type awaitedKey struct{}
 
-// withAwaited returns a context for calls of the connector, see Awaited. asked: a message waits for an answer already.
-func (c *conversation) withAwaited(ctx context.Context, asked bool) context.Context {
-	return context.WithValue(ctx, awaitedKey{}, ask(c, func(*compactor.Compactor) chan struct{} {
-		if asked {
-			c.arrivals.ask()
-		}
-		return c.arrivals.asked
-	}))
-}
-
 // callConnector calls a function of the connector that asks the platform.
 func callConnector[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (v T, err error) {
 	defer recoverConnector(&err)

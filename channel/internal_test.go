@@ -79,9 +79,9 @@ func TestChangeBeforeMessageIsShown(t *testing.T) {
 	} {
 		records := storetest.NewConversation(t)
 		storetest.Deliver(t, records, storetest.Said(1, "hello"))
-		conv := newConversation(&Hub{ctx: t.Context(), o: Options{Log: slog.New(slog.DiscardHandler)}}, records.Name(), nil, records)
+		conv := newConversation(&environment{life: t.Context(), o: Options{Log: slog.New(slog.DiscardHandler)}}, records.Name(), nil, records)
 		conv.engine = check.Must(compactor.Open(t.Context(), compactor.Options{
-			Records: memory.Of(records).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return 8_000 }, Start: conv.inbox.start,
+			Records: memory.Of(records).Records(), Policy: compactor.DefaultPolicy, Window: func() int { return 8_000 },
 		}))(t)
 		dequeued := storetest.Deliver(t, records, storetest.Said(2, "the code is 4711"))
 		change(conv)
@@ -103,7 +103,7 @@ func (*canceled) Send(context.Context, Piece) (string, error) { return "", nil }
 func TestPanicOfTheLoopIsNotTheTurns(t *testing.T) {
 	run := func(p any, w Writer) (again any, err error) {
 		defer func() { again = recover() }()
-		failing := &turn{site: site{log: slog.New(slog.DiscardHandler)}, attempt: &attempt{writer: w}}
+		failing := &turn{voice: &voice{site: site{log: slog.New(slog.DiscardHandler)}}, attempt: &attempt{writer: w}}
 		defer failing.recoverPanic(&err)
 		panic(p)
 	}
@@ -120,35 +120,5 @@ func TestTruncatedArgumentsMaskSecret(t *testing.T) {
 		text := strings.Repeat("word ", n) + "sk-proj-" + strings.Repeat(part, 4) + strings.Repeat(" word", 600)
 		shown := shownArguments(json.RawMessage(fmt.Sprintf(`{"text":%q}`, text)))
 		check.Lacks(t, fmt.Sprintf("%d words before it", n), shown, part)
-	}
-}
-
-// A message may be deleted after it was read for a task's briefing, and before the task is stored.
-func TestDeletionBeforeTaskIsStored(t *testing.T) {
-	for name, c := range map[string]struct {
-		again []int64 // the sources of the task that is written anew
-		want  string
-	}{
-		"a task whose briefing had the message begins without it": {[]int64{2}, ""},
-		"a task that comes from the message is refused":           {[]int64{1, 2}, "message #1, which the task comes from, was deleted"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			records := storetest.NewConversation(t)
-			storetest.Deliver(t, records, storetest.Said(1, "the code is 4711"), storetest.Said(2, "count the ships"))
-			conv := newConversation(&Hub{ctx: t.Context(), o: Options{Log: slog.New(slog.DiscardHandler)}}, records.Name(), nil, records)
-			written := func(sources ...int64) store.NewTask {
-				return store.NewTask{Task: store.Task{Agent: "one", Text: "count", Sources: sources}, Message: fmt.Sprint("sources ", sources), Max: 4}
-			}
-			n := written(1, 2)
-			n.Author = "u1"
-			storetest.Remove(t, records, 1)
-			task, err := conv.writeTask(t.Context(), n, func() (store.NewTask, error) { return written(c.again...), nil })
-			if c.want != "" {
-				check.ErrorContains(t, "begin", err, c.want)
-				return
-			}
-			check.NoError(t, err)
-			check.Equal(t, "author of the task", task.Author, "u1")
-		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/internal/words"
@@ -25,47 +24,6 @@ const (
 	sampleMessages = 20  // the most messages used to detect the language: each batch of messages does it anew
 	sampleTokens   = 200 // of each message: one long pasted text must not decide
 )
-
-// language returns the code of the language in use here, one of prompts.Languages. Any goroutine may call it.
-func (c *conversation) language() string {
-	if code := c.speaks.Load(); code != nil {
-		return *code
-	}
-	return supported(c.hub.o.Agent(c.account()).Language)
-}
-
-// detectLanguage sets the language of a conversation being opened; after an error it is the default until then.
-func (c *conversation) detectLanguage(ctx context.Context) {
-	if c.speaks.Load() != nil {
-		return
-	}
-	if code, err := languageIn(ctx, c.records, c.hub.o.Agent(c.account()).Language); err == nil {
-		c.speaks.CompareAndSwap(nil, &code)
-	}
-}
-
-// speaker writes the bot's sentences in the conversation: in its language, with commands as people write them there.
-func (c *conversation) speaker() sentences.Speaker { return c.hub.speaker(c.name, c.language()) }
-
-// speaker writes the bot's sentences in a conversation.
-func (h *Hub) speaker(conversation, language string) sentences.Speaker {
-	return sentences.Speaker{Language: language, Spelling: func(text string) string { return h.spell(conversation, text) }}
-}
-
-// errPeople returns an error with a sentence for the person who asked, or for the model that called a tool.
-func errPeople(sentence string) error { return sentences.Problem{Text: sentence} }
-
-// SpokenIn returns the language in which the bot speaks in a conversation, one of Languages.
-func SpokenIn(h *Hub, conversation string) string { return h.languageOf(conversation) }
-
-// languageOf returns the language of a conversation that may not be open.
-func (h *Hub) languageOf(name string) string {
-	if c, _ := h.find(name, nil); c != nil {
-		defer h.release(c)
-		return c.language()
-	}
-	return supported(h.o.Agent(name).Language)
-}
 
 // supported returns code if there are prompts in that language, otherwise the default.
 func supported(code string) string {

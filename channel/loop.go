@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
 )
@@ -37,11 +38,6 @@ func (in *inbox) post(event func()) {
 	}
 }
 
-// start runs slow work of the engine in a child goroutine, see compactor.Options.
-func (in *inbox) start(slow func() (finish func())) {
-	go func() { in.post(slow()) }()
-}
-
 // run runs the posted events, each through guard.
 func (in *inbox) run(guard func(event func())) {
 	in.mu.Lock()
@@ -53,25 +49,35 @@ func (in *inbox) run(guard func(event func())) {
 	}
 }
 
-// runs is the loop's state of the child that works.
+// runs is the loop's state of its children.
 type runs struct {
-	working bool
-	again   bool          // there may be more work than the child knows of
-	err     error         // of the last try, which will be repeated; nil: it succeeded
-	panics  int           // since the child last succeeded
-	broken  bool          // something panicked: the engine is reloaded once the child has ended
-	waiters []func() bool // called after each step, until they return true
+	working bool              // the child that works runs
+	slow    int               // children that run work of the engine
+	again   bool              // there may be more work than the child knows of
+	err     error             // of the last try, which will be repeated; nil: it succeeded
+	panics  int               // since the child last succeeded
+	broken  bool              // something panicked: the engine is reloaded once the child has ended
+	served  []chan<- struct{} // to be closed after what the running event did is passed on
+	waiters []func() bool     // called after each step, until they return true
 }
 
-// loop is the part of a conversation that others reach: they post what its goroutine runs, and wait for what it has done.
+// loop is the goroutine that owns a conversation and its engine. Others post what it runs, and wait for what it has done.
 type loop struct {
 	life  context.Context // ends when the hub closes
 	inbox inbox           // safe for concurrent use
-	runs  runs            // only the goroutine uses it
+
+	// Only its goroutine uses these.
+	runs   runs
+	engine *compactor.Compactor // nil until the conversation has been opened
 }
 
 // wake has the child check for work again.
 func (l *loop) wake() { l.inbox.post(func() { l.runs.again = true }) }
+
+// checkAgain has the loop ask those who wait in until; work: it also checks for work, such as the next part of a task.
+func (l *loop) checkAgain(work bool) {
+	l.inbox.post(func() { l.runs.again = l.runs.again || work })
+}
 
 // until returns once done, which the loop calls after each of its steps, returns true or an error.
 func (l *loop) until(ctx context.Context, done func() (bool, error)) error {
@@ -96,28 +102,28 @@ func (l *loop) until(ctx context.Context, done func() (bool, error)) error {
 	}
 }
 
-// own runs the conversation until the hub closes, or until it leaves memory because it has been idle for long.
-func (c *conversation) own() {
-	defer c.usage.flush(c.hub.ctx)
+// own runs the conversation until the hub closes, or until it may leave memory because it has been idle for long.
+func (c *conversation) own(leave func() bool) {
+	defer c.usage.flush(c.life)
 	defer close(c.inbox.ended)
-	silence := time.NewTimer(c.hub.o.Idle)
+	silence := time.NewTimer(c.env.o.Idle)
 	retry := time.AfterFunc(never, c.wake)
 	check := time.AfterFunc(never, func() { c.inbox.post(c.checkDue) })
 	for _, timer := range []*time.Timer{silence, retry, check} {
 		defer timer.Stop()
 	}
 	var checkAt time.Time
-	stop := c.hub.ctx.Done()
+	stop := c.life.Done()
 	worked := make(chan error)
 	c.runs.again = true
-	for c.runs.working || stop != nil || c.busy() {
+	for c.runs.working || c.runs.busy() || stop != nil {
 		if c.runs.again && !c.runs.working && stop != nil {
 			c.goWork(worked)
 		}
 		select {
 		case <-c.inbox.signal:
 		case <-silence.C:
-			if c.idle() && c.hub.forget(c) {
+			if c.idle() && leave() {
 				return
 			}
 			c.runs.again = true
@@ -129,14 +135,14 @@ func (c *conversation) own() {
 			} else if rest := c.rest(); rest > 0 {
 				retry.Reset(rest)
 			}
-			silence.Reset(c.hub.o.Idle)
+			silence.Reset(c.env.o.Idle)
 		case <-stop:
 			stop = nil
 			if c.engine != nil {
 				c.engine.Close()
 			}
 		}
-		c.inbox.run(c.guard)
+		c.inbox.run(c.handle)
 		if c.runs.broken && !c.runs.working {
 			c.runs.broken = false
 			c.runs.again = false
@@ -156,24 +162,37 @@ func (c *conversation) own() {
 	}
 }
 
+// handle runs a posted event, and what follows from it.
+func (c *conversation) handle(event func()) {
+	c.guard(event)
+	c.guard(c.attend)
+	for _, done := range c.runs.served {
+		close(done)
+	}
+	c.runs.served = nil
+}
+
+// busy reports whether a summary is being written.
+func (r *runs) busy() bool { return r.slow > 0 }
+
 // idle reports whether there is nothing to do until a message arrives.
 func (c *conversation) idle() bool {
-	return c.runs.done() && c.runs.err == nil && c.rest() <= 0 && c.sender.idle() && !c.busy() &&
+	return c.runs.done() && c.runs.err == nil && c.rest() <= 0 && c.sender.idle() && !c.runs.busy() &&
 		(c.engine == nil || c.engine.Wake().IsZero())
 }
 
 // rest returns how long the child has nothing to look for; 0 or less: until something arrives.
 func (c *conversation) rest() time.Duration {
-	if c.isTask() { // which has no history to read
-		return time.Until(c.lookAgain)
+	if c.task != nil { // which has no history to read
+		return c.task.Rest()
 	}
 	return c.backfill.rest()
 }
 
 // checkDue has the engine go on by itself.
-func (c *conversation) checkDue() {
-	if c.engine != nil {
-		c.engine.Check(c.hub.ctx)
+func (l *loop) checkDue() {
+	if l.engine != nil {
+		l.engine.Check(l.life)
 	}
 }
 
@@ -196,16 +215,18 @@ func (c *conversation) goWork(worked chan<- error) {
 	again := c.runs.err != nil
 	resume := again || c.engine == nil
 	go func() {
-		ctx := observe.In(c.hub.ctx, c.name)
+		ctx := observe.In(c.life, c.name)
 		err := c.workGuarded(ctx, resume)
 		if err == nil {
-			c.continues()
+			if c.env.incident.end(c.name) {
+				c.log.Info("conversations_recovered")
+			}
 			c.inbox.post(func() {
 				c.runs.panics = 0
 				c.arrivals.answered(awaited)
 			})
 		} else if ctx.Err() == nil {
-			c.stalled(ctx, awaited, again, err)
+			c.env.incident.stall(ctx, &c.voice, awaited, again, err)
 		}
 		worked <- err
 	}()
@@ -215,17 +236,17 @@ func (c *conversation) goWork(worked chan<- error) {
 func (r *runs) done() bool { return !r.working && !r.again }
 
 // tryDo has the loop run f, which must not wait, and waits for that or for the end of the loop.
-func (c *conversation) tryDo(f func(e *compactor.Compactor)) error {
+func (l *loop) tryDo(f func(e *compactor.Compactor)) error {
 	panicked := true
 	done := make(chan struct{})
-	c.inbox.post(func() {
-		defer close(done)
-		f(c.engine)
+	l.inbox.post(func() {
+		l.runs.served = append(l.runs.served, done)
+		f(l.engine)
 		panicked = false
 	})
 	select {
 	case <-done:
-	case <-c.inbox.ended:
+	case <-l.inbox.ended:
 		return ErrClosed
 	}
 	if panicked {
@@ -235,30 +256,39 @@ func (c *conversation) tryDo(f func(e *compactor.Compactor)) error {
 }
 
 // do is tryDo for children, which the loop waits for.
-func (c *conversation) do(f func(e *compactor.Compactor)) {
-	if err := c.tryDo(f); err != nil {
+func (l *loop) do(f func(e *compactor.Compactor)) {
+	if err := l.tryDo(f); err != nil {
 		panic(err)
 	}
 }
 
-// owner runs functions in the loop that owns a conversation, see conversation.do.
-type owner interface {
-	do(f func(e *compactor.Compactor))
-}
-
 // ask is do with a return value.
-func ask[T any](in owner, f func(e *compactor.Compactor) T) (v T) {
-	in.do(func(e *compactor.Compactor) { v = f(e) })
+func ask[T any](l *loop, f func(e *compactor.Compactor) T) (v T) {
+	l.do(func(e *compactor.Compactor) { v = f(e) })
 	return v
 }
 
 // nextSeq returns the seq of the next row.
-func nextSeq(in owner) int64 {
-	return ask(in, func(e *compactor.Compactor) int64 { return e.View().Next })
+func (l *loop) nextSeq() int64 {
+	return ask(l, func(e *compactor.Compactor) int64 { return e.View().Next })
 }
 
-func (c *conversation) check() {
-	c.do(func(e *compactor.Compactor) { e.Check(c.hub.ctx) })
+// addressed returns the messages of a turn that are addressed to the bot.
+func (l *loop) addressed(turn int64) []chat.Message {
+	var all []chat.Message
+	l.do(func(e *compactor.Compactor) {
+		for _, m := range e.View().Turn(turn) {
+			if m.Addressed {
+				all = append(all, *m.Message)
+			}
+		}
+	})
+	return all
+}
+
+// check has the engine check the levels.
+func (l *loop) check() {
+	l.do(func(e *compactor.Compactor) { e.Check(l.life) })
 }
 
 // workDone reports whether all that was requested so far is done and sent, or what prevents it now.

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"cairn/compactor"
-	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
@@ -33,13 +32,13 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 
 // opening returns a function for the loop that opens the conversation with the current settings.
 func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
-	s := service{rules: c.hub.access.Rules()}
+	s := service{rules: c.env.access.Rules()}
 	s.filter.withheld = make(map[string]bool)
 	s.elsewhere, err = c.records.Store().Upkeep().WrittenElsewhere(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.agent, err = c.hub.agents().Of(ctx, c.records)
+	s.agent, err = c.env.agents().Of(ctx, c.records)
 	if err != nil {
 		return nil, err
 	}
@@ -48,28 +47,30 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	s.pictures = pictures{records: c.records, log: c.log, window: s.window, unfit: make(map[int64]bool)}
 	s.tools, err = s.agent.tools(ctx, c.records, memory.ToolOptions{
 		Turn:     c.turnSeq,
-		Budget:   func() int { return s.window.last() / searchShare },
-		Prompt:   c.shownToModel,
-		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
-	}, c)
+		Budget:   func() int { return s.window.last() / memory.SearchShare },
+		Prompt:   func() string { return shownToModel(&c.loop, c.turnSeq(), s.agent) },
+		OnMemory: func(m memory.Memory) { c.followers.remembered(m.ID, m.Kind, m.Content) },
+	}, toolHosts{
+		approvals: &c.approvals, tasks: c.tasks,
+		context: &contextTool{voice: &c.voice, loop: &c.loop, shown: &c.published, access: c.env.access, agent: s.agent},
+	})
 	if err != nil {
 		return nil, err
 	}
 	records := memory.Of(c.records).Records()
 	records.Prompt = s.agent.system()
 	o := compactor.Options{
-		Records: records, Slots: c.hub.slots, Log: c.log, Policy: s.policy.get, Start: c.inbox.start,
-		Open:  c.openTasks,
-		Spend: c.spendOnSummary,
-		Spent: func(model string, u llm.Usage) { c.usage.count(store.ForSummary, model, u) },
-		After: func(e compactor.Event) { c.happened(e, s.policy.get().Notify) },
-		Saved: func(saved []summarize.MemoryDraft) {
-			for _, m := range saved {
-				c.remembered(m.ID, m.Kind, m.Content)
+		Records: records, Slots: c.env.slots, Log: c.log, Policy: s.policy.get,
+		Open: c.tasks.Mention,
+		Spend: func(counts bool) error { // why no model may be called now
+			if c.paused(c.life) {
+				return errPaused
 			}
+			return c.calls.ForSummary(counts)
 		},
+		Spent: func(model string, u llm.Usage) { c.usage.count(store.ForSummary, model, u) },
 	}
-	if before := c.hub.o.Before; before != nil {
+	if before := c.env.o.Before; before != nil {
 		o.Before = func(ctx context.Context, p compactor.Proposal) (string, error) { return before(ctx, c.name, p) }
 	}
 	return func() error {
@@ -80,38 +81,28 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		for _, e := range left {
 			c.log.Warn("channel_setting_ignored", "problem", e.Error())
 		}
-		s.engine, err = compactor.Open(ctx, s.agent.engine(s.window, s.tools, o))
+		engine, err := compactor.Open(ctx, s.agent.engine(s.window, s.tools, o))
 		if err == nil {
 			c.service = s
-			c.speaks.Store(&s.agent.Language)
+			c.engine = engine
+			c.code.Store(&s.agent.Language)
 			c.publish(c.engine)
 		}
 		return err
 	}, nil
 }
 
-// spendOnSummary returns why no model may be called for a summary now, and counts a call if one may be and counts is set.
-func (c *conversation) spendOnSummary(counts bool) error {
-	if c.paused(c.hub.ctx) {
-		return errPaused
-	}
-	return c.calls.ForSummary(counts)
-}
-
 // burst returns how many estimated tokens the messages of one turn may take.
-func (s *service) burst() int {
-	window := s.policy.get().Window(s.window.last())
-	return compactor.BurstBudget(window * 100 / s.window.learned().Scale())
+func (a *answerer) burst() int {
+	window := a.policy.get().Window(a.window.last())
+	return compactor.BurstBudget(window * 100 / a.window.learned().Scale())
 }
-
-// busy reports whether a summary is being written. Only the loop calls it.
-func (s *service) busy() bool { return s.engine != nil && s.engine.Busy() }
 
 // renew switches to the agent that the settings now name, and rereads what another process has changed, between turns, when
 // everything is on disk. A summary being written ends with the settings it started with, and then wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
 	elsewhere, err := c.records.Store().Upkeep().WrittenElsewhere(ctx)
-	if err != nil || ask(c, func(*compactor.Compactor) bool { return c.rules == c.hub.access.Rules() && c.elsewhere == elsewhere }) {
+	if err != nil || ask(&c.loop, func(*compactor.Compactor) bool { return c.rules == c.env.access.Rules() && c.elsewhere == elsewhere }) {
 		return err
 	}
 	opened, err := c.load(ctx)
@@ -131,8 +122,8 @@ func (c *conversation) changedElsewhere(e *compactor.Compactor, version int64) e
 		c.seen = version
 		compactor.ForgetFocus(e)
 	}
-	_, err := c.policy.read(c.hub.ctx, c.records)
-	return cmp.Or(err, e.Changed(c.hub.ctx))
+	_, err := c.policy.read(c.life, c.records)
+	return cmp.Or(err, e.Changed(c.life))
 }
 
 // policy is what a conversation is compacted by: the settings file, overridden with /settings and, above that, by
@@ -154,8 +145,8 @@ func (p *policy) get() compactor.Policy {
 }
 
 // override sets settings for the running turn and the check after it.
-func (c *conversation) override(settings compactor.Patch) {
-	c.do(func(*compactor.Compactor) { c.policy.set(c.policy.own, settings) })
+func (p *policy) override(in *loop, settings compactor.Patch) {
+	in.do(func(*compactor.Compactor) { p.set(p.own, settings) })
 }
 
 func (p *policy) set(own, turn compactor.Patch) {
@@ -181,11 +172,11 @@ func (c *conversation) settingsChanged() {
 	if c.engine == nil {
 		return // it reads them when it is opened
 	}
-	if _, err := c.policy.read(c.hub.ctx, c.records); err != nil {
+	if _, err := c.policy.read(c.life, c.records); err != nil {
 		c.reread() // the child reads all settings again, and reports why it cannot
 		return
 	}
-	c.engine.Check(c.hub.ctx)
+	c.engine.Check(c.life)
 }
 
 // rereadSettings has a conversation and its threads read what people set for it.

@@ -108,7 +108,8 @@ func (o Operator) Spending(ctx context.Context, name string) (*report.Spending, 
 // Compact requests a compaction that keeps what focus asks for, with a policy; the result shows how it starts.
 func (o Operator) Compact(ctx context.Context, name, focus string, with compactor.Patch) (began Event, err error) {
 	return onEngine(ctx, o, name, func(c *conversation) (Event, error) {
-		return c.compact(ctx, compactor.Requested{Trigger: compactor.OnManual, Focus: focus, With: with})
+		started, _, err := c.compact(ctx, compactor.Requested{Trigger: compactor.OnManual, Focus: focus, With: with})
+		return started, err
 	})
 }
 
@@ -120,7 +121,7 @@ func (o Operator) Undo(ctx context.Context, name string) (undone Event, err erro
 // RewriteLine replaces a line of a summary of a conversation, which people count from 1; an empty text removes it.
 func RewriteLine(ctx context.Context, o Operator, name string, summary int64, line int, text string, by access.Person) (rewritten Event, err error) {
 	return onEngine(ctx, o, name, func(c *conversation) (Event, error) {
-		return command.RewriteLine(ctx, newCall(c, by), summary, line, text)
+		return command.RewriteLine(ctx, newCall(o.hub, c, by), summary, line, text)
 	})
 }
 
@@ -130,7 +131,7 @@ func onEngine[T any](ctx context.Context, o Operator, name string, do func(c *co
 	if err != nil {
 		return v, err
 	}
-	c, err := o.hub.find(name, newConversation(o.hub, name, o.hub.connectors[connectorOf(name)], records))
+	c, err := o.hub.find(name, newConversation(o.hub.environment, name, o.hub.connectors[connectorOf(name)], records))
 	if err != nil {
 		return v, err
 	}
@@ -270,4 +271,14 @@ func Unanswered(ctx context.Context, h *Hub, name string) (texts []string, err e
 		}
 	}
 	return texts, errors.Join(err, failed)
+}
+
+// turnIn returns the running turn of a conversation; nil if there is none.
+func (o Operator) turnIn(name string) *turn {
+	c, _ := o.hub.find(name, nil)
+	if c == nil {
+		return nil
+	}
+	defer o.hub.release(c)
+	return c.turn.Load()
 }

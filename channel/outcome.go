@@ -20,7 +20,7 @@ const failedPrefix = "notice-"
 
 // close closes a turn whose answer ends with a message.
 func (t *turn) close(ctx context.Context, last llm.Message) error {
-	reply := t.attempt.end(last, nextSeq(t), t.Seq)
+	reply := t.attempt.end(last, t.nextSeq(), t.Seq)
 	if reply == "" {
 		return t.finish(ctx, store.Outcome{Turn: t.Seq, Messages: t.attempt.messages})
 	}
@@ -29,7 +29,7 @@ func (t *turn) close(ctx context.Context, last llm.Message) error {
 
 // pass closes a turn without an answer: its messages are only context.
 func (t *turn) pass(ctx context.Context) error {
-	t.attempt = &attempt{first: nextSeq(t)}
+	t.attempt = &attempt{first: t.nextSeq()}
 	return t.finish(ctx, store.Outcome{Turn: t.Seq, Failure: true})
 }
 
@@ -67,17 +67,18 @@ func (t *turn) finish(ctx context.Context, o store.Outcome) error {
 			return nil
 		}
 		if o.Reply != "" {
-			t.unsaved(err, t.To)
+			t.env.incident.notify(t.life, t.voice, err, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", t.To...)
 		}
 		return err
 	}
 	t.attempt.stored = true
 	if o.Reply != "" {
-		t.sender.start(t.life)
-		t.replied(ctx, t.Turn, text, o.Failure)
+		t.sender.start()
+		t.notices.warnOwner(ctx, t.loop, t.Seq)
+		t.followers.replied(t.To, text, o.Failure)
 	}
 	t.check()
-	t.keepLearned(t.learned)
+	t.keepLearned(t.life, t.log, t.learned)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/compactor"
+	"cairn/store"
 )
 
 // While a conversation or the whole bot is paused, messages are kept as context, and no model is called.
@@ -17,10 +18,11 @@ const everywhere = ""
 
 var errPaused = fmt.Errorf("the bot is paused: %w", compactor.ErrSpent)
 
-func (c *conversation) paused(ctx context.Context) bool {
-	here, all, err := c.hub.Operator().Paused(ctx, c.account())
+// paused reports whether no model may be called here.
+func (s site) paused(ctx context.Context) bool {
+	here, all, err := pausedIn(ctx, s.records.Store(), s.account())
 	if err != nil && ctx.Err() == nil {
-		c.log.Warn("read_pause_failed", "error", err)
+		s.log.Warn("read_pause_failed", "error", err)
 	}
 	return here || all
 }
@@ -54,7 +56,11 @@ func (o Operator) Resume(ctx context.Context, name string) error {
 
 // Paused reports whether a conversation, and whether the whole bot is paused.
 func (o Operator) Paused(ctx context.Context, name string) (here, all bool, err error) {
-	scopes, err := o.hub.o.Store.Pauses().List(ctx)
+	return pausedIn(ctx, o.hub.o.Store, name)
+}
+
+func pausedIn(ctx context.Context, s *store.Store, name string) (here, all bool, err error) {
+	scopes, err := s.Pauses().List(ctx)
 	return slices.Contains(scopes, name), slices.Contains(scopes, everywhere), err
 }
 
@@ -68,11 +74,5 @@ func (o Operator) WhySilent(ctx context.Context, conversation string) (words str
 	case here:
 		words = "I am still paused here; /resume ends the pause."
 	}
-	return o.hub.speaker(conversation, o.hub.languageOf(conversation)).Say(words)
-}
-
-func (c *conversation) interrupt() {
-	if turn := c.turn.Load(); turn != nil {
-		turn.cancel(errStopped)
-	}
+	return o.hub.voice(conversation).speaker().Say(words)
 }

@@ -13,6 +13,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/access"
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/testkit/check"
@@ -123,7 +124,7 @@ func TestRandomActs(t *testing.T) {
 			s.setFilePolicy(func(p *compactor.Policy) { p.KeepLastN = 4 })
 			s.agent.Worker = &llmtest.Model{Label: "worker", Tokens: 6000, Func: s.model}
 			one := &llmtest.Model{Label: "one", Tokens: 6000, Func: s.model}
-			s.withTasks(map[string]channel.Agent{"one": {Model: one, Worker: s.agent.Worker, Spawn: []string{"one"}, TaskCalls: 20}})
+			s.withTasks(map[string]channel.Agent{"one": {Model: one, Worker: s.agent.Worker, Spawn: []string{"one"}, Tasks: task.Limits{Calls: 20}}})
 			for range 100 {
 				s.act()
 			}

@@ -2,22 +2,24 @@ package channel
 
 import (
 	"iter"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 
 	"cairn/chat"
 )
 
-// registry has the conversations in memory, and starts the goroutines of a hub. It is safe for concurrent use.
+// registry has the conversations in memory. It is safe for concurrent use.
 type registry struct {
-	owners sync.WaitGroup // of all goroutines
+	owners *goroutines // which also run the conversations
 
-	mu     sync.Mutex // guards all below
-	closed bool
-	open   map[string]*conversation // by name
-	users  map[string]int           // of open conversations, which stay open as long as there are any
+	mu   sync.Mutex        // guards open
+	open map[string]*entry // by name
+}
+
+// entry is a conversation in memory, which stays there as long as it has users.
+type entry struct {
+	*conversation
+	users int
 }
 
 // find returns the open conversation with a name; if there is none, it registers fresh, unless nil. The conversation stays open
@@ -25,36 +27,38 @@ type registry struct {
 func (r *registry) find(name string, fresh *conversation) (*conversation, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.closed {
+	if r.owners.isClosed() {
 		return nil, ErrClosed
 	}
-	c := r.open[name]
-	if c == nil && fresh != nil {
-		c = fresh
-		r.open[name] = c
-		r.owners.Go(c.own)
+	one := r.open[name]
+	if one == nil && fresh == nil {
+		return nil, nil
 	}
-	if c != nil {
-		r.users[name]++
+	if one == nil {
+		one = &entry{conversation: fresh}
+		if !r.owners.start(func() { fresh.own(func() bool { return r.forget(fresh) }) }) {
+			return nil, ErrClosed
+		}
+		r.open[name] = one
 	}
-	return c, nil
+	one.users++
+	return one.conversation, nil
 }
 
 func (r *registry) release(c *conversation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.users[c.name]--
+	r.open[c.name].users--
 }
 
 // forget removes a conversation from memory if no one uses it and nothing woke it.
 func (r *registry) forget(c *conversation) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.users[c.name] > 0 || len(c.inbox.signal) > 0 {
+	if r.open[c.name].users > 0 || len(c.inbox.signal) > 0 {
 		return false
 	}
 	delete(r.open, c.name)
-	delete(r.users, c.name)
 	return true
 }
 
@@ -62,15 +66,19 @@ func (r *registry) forget(c *conversation) bool {
 func (r *registry) list() []*conversation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Collect(maps.Values(r.open))
+	list := make([]*conversation, 0, len(r.open))
+	for _, one := range r.open {
+		list = append(list, one.conversation)
+	}
+	return list
 }
 
 // all yields the open conversations, each of which stays open meanwhile.
 func (r *registry) all() iter.Seq[*conversation] {
-	open := r.list()
+	known := r.list()
 	return func(yield func(*conversation) bool) {
-		for _, known := range open {
-			c, _ := r.find(known.name, nil)
+		for _, one := range known {
+			c, _ := r.find(one.name, nil)
 			if c == nil {
 				continue
 			}
@@ -99,21 +107,4 @@ func (r *registry) postThreads(channel string, f func(*conversation)) {
 			c.inbox.post(func() { f(c) })
 		}
 	}
-}
-
-// background runs f in a goroutine that the hub waits for; false: it is closing, and f does not run.
-func (r *registry) background(f func()) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.closed {
-		r.owners.Go(f)
-	}
-	return !r.closed
-}
-
-// close has find return ErrClosed from now on.
-func (r *registry) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.closed = true
 }

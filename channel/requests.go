@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/llm"
 )
@@ -31,14 +32,14 @@ func (q *requests) callsLeft(left int) int { return q.limit - (maxCalls - left) 
 
 // isOver reports whether a part of a task has made enough calls, or filled enough of the window.
 func (t *turn) isOver(left int) bool {
-	if !t.isTask() || len(t.attempt.messages) == 0 {
+	if t.task == nil || len(t.attempt.messages) == 0 {
 		return false
 	}
 	cost := 0
 	for _, m := range t.attempt.messages {
 		cost += m.Tokens
 	}
-	return maxCalls-left >= partCalls || cost >= t.window.last()/partShare || t.attempt.callsLeft(left) <= 0
+	return task.PartIsOver(maxCalls-left, cost, t.window.last()) || t.attempt.callsLeft(left) <= 0
 }
 
 // request builds the next request.
@@ -70,7 +71,7 @@ func (t *turn) request(_ context.Context, left int) (llm.Request, error) {
 		MaxTokens: prompt.MaxTokens, Spare: prompt.Spare, Tools: t.tools, Speaker: t.agent.ID, Reasoning: t.agent.Reasoning, Spend: t.spend,
 	}
 	noTools := facts.RefusesTools
-	last := left == 1 || t.isTask() && a.callsLeft(left) == 1
+	last := left == 1 || t.task != nil && a.callsLeft(left) == 1
 	a.plain = (!last || noTools) && !t.inWords && len(t.filter.withheld) == 0 // otherwise the count is for a different prompt
 	if last || noTools {
 		req.Tools = nil
@@ -112,7 +113,7 @@ func (t *turn) retry(_ context.Context, err error) bool {
 	}
 	a.overflows++
 	t.window.lookUp(t.life) // the model has learned from the error
-	return ask(t, func(e *compactor.Compactor) bool {
+	return ask(t.loop, func(e *compactor.Compactor) bool {
 		if a.plain {
 			e.Reported(llm.Usage{Prompt: llm.PromptOf(err)})
 		}

@@ -72,7 +72,7 @@ func (b *backfill) review(ctx context.Context, known []store.Known, page Page, a
 			edited = append(edited, m)
 		}
 	}
-	for _, m := range b.completion.completed(ctx, edited) {
+	for _, m := range b.completed(ctx, edited) {
 		if err := b.edits.change(ctx, store.Delivery{Edited: &m}); err != nil {
 			return nil, false, err
 		}

@@ -9,16 +9,17 @@ import (
 	"sync"
 	"time"
 
-	"cairn/channel/sentences"
-	"cairn/chat"
 	"cairn/internal/observe"
 	"cairn/store"
 )
 
 // sender is the one outbound goroutine of a conversation. It lives while the outbox is not empty.
 type sender struct {
-	site
-	host senderHost
+	*voice
+	loop       *loop
+	goroutines *goroutines
+	counters   *counters
+	hints      hints
 
 	// Only its goroutine uses these.
 	sent    int64  // row of the newest piece that was sent, perhaps without the store noting it
@@ -31,21 +32,6 @@ type sender struct {
 	look    bool // the outbox may contain something to send
 
 	failing observe.Incident // the next piece cannot be sent
-}
-
-// senderHost is what a sender needs of its conversation.
-type senderHost interface {
-	// background runs f in a goroutine that the hub waits for.
-	background(f func())
-	// allSent is called once nothing is left to send.
-	allSent()
-	// dropped counts a piece that was given up.
-	dropped()
-
-	cannotWrite() (why string)
-	explain(why string, asked []chat.Message)
-	speaker() sentences.Speaker
-	notify(ctx context.Context, id, text string) error
 }
 
 func (s *sender) locked(f func()) {
@@ -71,18 +57,26 @@ func (s *sender) show(w Writer, text string) {
 	})
 }
 
+// post puts a notice into the outbox, and starts.
+func (s *sender) post(ctx context.Context, id, text string, to []string) error {
+	err := s.records.Outbox().Post(ctx, store.Outcome{Reply: id, Pieces: s.connector.Split(text), To: to, Failure: true})
+	if err == nil {
+		s.start()
+	}
+	return err
+}
+
 // start makes the sender check the outbox.
-func (s *sender) start(ctx context.Context) {
+func (s *sender) start() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.look = true
 	if s.running {
 		return
 	}
-	s.running = true
-	s.host.background(func() {
-		s.run(ctx)
-		s.host.allSent()
+	s.running = s.goroutines.start(func() {
+		s.run(s.loop.life)
+		s.loop.checkAgain(s.records.IsTask())
 	})
 }
 
@@ -212,7 +206,7 @@ func (s *sender) failed(ctx context.Context, piece store.Piece, failed error) er
 func (s *sender) dropPiece(ctx context.Context, piece store.Piece, id string, failed error) error {
 	ctx = context.WithoutCancel(ctx)
 	level := slog.LevelWarn
-	why := s.host.cannotWrite()
+	why := s.cannotWrite()
 	switch {
 	case why != "": // the connector has logged it
 		level = slog.LevelDebug
@@ -220,17 +214,17 @@ func (s *sender) dropPiece(ctx context.Context, piece store.Piece, id string, fa
 		if err != nil {
 			return err
 		}
-		s.host.explain(why, asked)
+		s.hints.explain(s.voice, why, asked)
 	case !piece.Failure:
-		text := s.host.speaker().Say("I could not send all of an answer here: the platform rejected it. It is saved in my history; ask again, perhaps in other words.")
-		if err := s.host.notify(ctx, id, text); err != nil {
+		text := s.speaker().Say("I could not send all of an answer here: the platform rejected it. It is saved in my history; ask again, perhaps in other words.")
+		if err := s.post(ctx, id, text, nil); err != nil {
 			return err
 		}
 	}
 	s.log.Log(ctx, level, "reply_dropped", "reply", piece.Reply, "part", piece.Part, "error", failed)
 	err := s.records.Outbox().Drop(ctx, piece.Row, failed.Error())
 	if err == nil {
-		s.host.dropped()
+		s.counters.dropped()
 	}
 	return err
 }

@@ -15,7 +15,7 @@ import (
 
 // ReadContext reads how full a conversation's window is. It may ask the model's server.
 func ReadContext(ctx context.Context, records *store.Conversation, agent Agent) (report.Context, error) {
-	tools, err := agent.tools(ctx, records, memory.ToolOptions{}, nil)
+	tools, err := agent.tools(ctx, records, memory.ToolOptions{}, toolHosts{})
 	if err != nil {
 		return report.Context{}, err
 	}

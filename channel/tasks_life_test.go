@@ -10,6 +10,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/report"
+	"cairn/channel/task"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
@@ -29,8 +30,8 @@ func TestTasksWithoutResult(t *testing.T) {
 		state store.TaskState
 		asked int
 	}{
-		"its last call":                     {callAgain, channel.Agent{TaskCalls: 20}, 0, "expired: it reached its limit of 20 model requests", store.TaskExpired, 20},
-		"its time":                          {blockUntilCanceled, channel.Agent{TaskTime: 200 * time.Millisecond}, 0, "expired: it ran out of time", store.TaskExpired, 1},
+		"its last call":                     {callAgain, channel.Agent{Tasks: task.Limits{Calls: 20}}, 0, "expired: it reached its limit of 20 model requests", store.TaskExpired, 20},
+		"its time":                          {blockUntilCanceled, channel.Agent{Tasks: task.Limits{Time: 200 * time.Millisecond}}, 0, "expired: it ran out of time", store.TaskExpired, 1},
 		"its model":                         {failing(&llm.Error{Kind: llm.KindAuth, Message: "no"}), channel.Agent{}, 0, "failed: ", store.TaskFailed, 1},
 		"the last call of the conversation": {callAgain, channel.Agent{}, 8, "", store.TaskFailed, 0}, // asked: of its own
 	} {
@@ -48,7 +49,7 @@ func TestTasksWithoutResult(t *testing.T) {
 		}
 		r.waitForSent("[Task 1 of one " + c.says)
 		check.Len(t, name+": requests", one.Requests(), c.asked)
-		check.Equal(t, name+": the last request has tools", len(one.Requests()[c.asked-1].Tools) > 0, c.one.TaskCalls == 0)
+		check.Equal(t, name+": the last request has tools", len(one.Requests()[c.asked-1].Tools) > 0, c.one.Tasks.Calls == 0)
 	}
 	// An agent may be removed.
 	r := newTaskRig(t, counting, blockUntilCanceled)

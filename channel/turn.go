@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/internal/observe"
 	"cairn/llm"
@@ -36,26 +37,73 @@ var (
 // Seq, To and step, and call cancel; the rest of what reaches it from outside is in changes.
 type turn struct {
 	store.Turn
-	site
+	*voice
 	*answerer
+	*loop // life ends when the hub closes; /stop does not end it
 	host
 
-	life     context.Context         // ends when the hub closes; /stop does not end it
-	cancel   context.CancelCauseFunc // of the context in which it runs
-	changes  changes
-	failures *failures
-	sender   *sender
-	usage    *usage
-	calls    access.Calls
-	shown    *published
+	cancel    context.CancelCauseFunc // of the context in which it runs
+	changes   changes
+	env       *environment
+	failures  *failures
+	sender    *sender
+	notices   *notices
+	usage     *usage
+	calls     access.Calls
+	shown     *published
+	followers *followers
+	task      *task.Run    // that the conversation is; nil: none
+	tasks     *task.Parent // that it starts
 
-	step    *observe.Step // nil: no one observes the turn
-	outcome string        // one of observe.Outcomes, so far
-	other   *handover     // the agent that answers in place of the conversation's; nil: none
-	spend   func() error  // called before each model call; an error stops the call
-	learned *llm.Learned  // of the model that answers; nil: none was asked
-	half    string        // what an attempt that failed had written; "": nothing
-	attempt *attempt      // the one that runs, or the last; nil: none has started
+	step    *observe.Step  // nil: no one observes the turn
+	outcome string         // one of observe.Outcomes, so far
+	other   *task.Question // the agent that answers in place of the conversation's; nil: none
+	spend   func() error   // called before each model call; an error stops the call
+	learned *llm.Learned   // of the model that answers; nil: none was asked
+	half    string         // what an attempt that failed had written; "": nothing
+	attempt *attempt       // the one that runs, or the last; nil: none has started
+}
+
+// host is what a turn needs of its conversation.
+type host interface {
+	// awaitTools waits for tools of servers that still connect after a start.
+	awaitTools(ctx context.Context) error
+}
+
+// answer runs the turn: the model and its tools until there is a reply, then one transaction that
+// writes everything, then the reply goes out. own are settings for this turn and the check after it.
+func (t *turn) answer(ctx context.Context, own compactor.Patch) (err error) {
+	ctx, t.step = observe.Begin(ctx, observe.Turn)
+	ctx, t.cancel = context.WithCancelCause(ctx)
+	defer t.cancel(nil)
+	t.shown.turn.Store(t)
+	defer func() { // after a panic, too
+		t.shown.turn.Store(nil)
+		t.observed(err)
+	}()
+	return t.run(ctx, own)
+}
+
+// putOff closes a turn of people who have no turns left in this minute; tell: it notifies them.
+func (t *turn) putOff(ctx context.Context, tell bool) error {
+	if !tell || t.Optional || t.paused(ctx) || t.cannotWrite() != "" {
+		return t.pass(ctx)
+	}
+	t.attempt = t.newAttempt()
+	return t.fail(ctx, t.speaker().Sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", t.env.access.Rules().TurnsPerMinute))
+}
+
+// countStart counts another start of the turn, and drops the tasks that an earlier one began. open is false if its question was
+// deleted.
+func (t *turn) countStart(ctx context.Context) (open bool, err error) {
+	t.Starts, err = t.records.Turns().Retry(ctx, t.Seq)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err == nil {
+		err = t.tasks.Drop(ctx, t.Seq)
+	}
+	return err == nil, err
 }
 
 // run closes the turn if nobody may or can answer it, and otherwise answers it.
@@ -65,12 +113,12 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 	}
 	if why := t.cannotWrite(); why != "" {
 		if !t.Optional {
-			t.explain(why, askedIn(t, t.Seq))
+			t.env.hints().explain(t.voice, why, t.addressed(t.Seq))
 		}
 		return t.pass(t.life)
 	}
-	if t.isTask() {
-		ends, open := t.taskEnds(ctx)
+	if t.task != nil {
+		_, ends, open := t.task.Open(ctx)
 		if !open {
 			return t.pass(t.life)
 		}
@@ -82,8 +130,8 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 			return err
 		}
 	}
-	t.override(own)
-	defer t.override(nil)
+	t.policy.override(t.loop, own)
+	defer t.policy.override(t.loop, nil)
 	t.notifyShortened(t.life)
 	t.begin(ctx)
 	return t.attempts(ctx)
@@ -105,10 +153,10 @@ func (t *turn) beginWith(ctx context.Context, recall int) (ok bool) {
 	made := compactor.Context{}
 	version := int64(compactor.AnyVersion)
 	if t.other == nil { // another agent does not see it
-		w := turnContext{owner: t, site: t.site, turn: t.Turn, shown: t.shown}
+		w := turnContext{loop: t.loop, site: t.site, turn: t.Turn, shown: t.shown}
 		made, version = w.write(ctx, recall)
 	}
-	return ask(t, func(e *compactor.Compactor) bool { return e.BeginTurn(made, version) })
+	return ask(t.loop, func(e *compactor.Compactor) bool { return e.BeginTurn(made, version) })
 }
 
 // attempts has the model answer until that succeeds, or fails for good.
@@ -116,7 +164,7 @@ func (t *turn) attempts(ctx context.Context) error {
 	t.spend = t.calls.ForTurn(maxRequests)
 	t.learned = t.window.learned()
 	if t.other != nil {
-		t.learned = t.other.learned
+		t.learned = t.other.Learned
 	}
 	for {
 		t.attempt = t.newAttempt()
@@ -149,7 +197,7 @@ func (t *turn) try(ctx context.Context) (again bool, err error) {
 		return false, err
 	case err == nil:
 		return false, t.succeed(ctx, resp)
-	case t.isTask() && (errors.Is(err, errPart) || errors.Is(cause, errStopped)):
+	case t.task != nil && (errors.Is(err, errPart) || errors.Is(cause, errStopped)):
 		return false, t.endPart(ctx)
 	case errors.Is(cause, errStopped): // what people saw counts as the answer
 		t.outcome = observe.Stopped
@@ -182,7 +230,7 @@ func (t *turn) succeed(ctx context.Context, resp llm.Response) error {
 	err := t.close(ctx, resp.Message)
 	if t.attempt.stored { // otherwise its question was deleted, or it is answered again
 		t.outcome = observe.Answered
-		t.ended(t.outcome)
+		t.env.counters.ended(t.outcome)
 		t.notifyCutOff(t.life, resp.FinishReason) // the turn is over, and a change on disk may have canceled ctx since
 	}
 	return err
@@ -193,7 +241,7 @@ func (t *turn) endPart(ctx context.Context) error {
 	t.outcome = observe.Answered
 	err := t.finish(ctx, store.Outcome{Turn: t.Seq, Messages: t.attempt.messages})
 	if err == nil {
-		t.partDone(ctx)
+		t.task.Progress(ctx)
 	}
 	return err
 }
@@ -202,7 +250,7 @@ func (t *turn) endPart(ctx context.Context) error {
 func (t *turn) giveUp(ctx context.Context, failed error) error {
 	t.step.Fail(failed)
 	t.outcome = observe.Failed
-	t.ended(t.outcome)
+	t.env.counters.ended(t.outcome)
 	t.log.Log(ctx, max(slog.LevelInfo, t.failures.level(failed, t.learned)), "turn_failed",
 		append(llm.LogAttrs(failed), "turn", t.Seq)...)
 	if t.Optional && t.failures.announced { // no one requested an answer, and people already know
@@ -220,7 +268,7 @@ func (t *turn) giveUp(ctx context.Context, failed error) error {
 // tryAgain discards what a failed attempt added. again is false if the question was deleted meanwhile.
 func (t *turn) tryAgain() (again bool, err error) {
 	t.discard()
-	again, err = t.countAttempt(t.life, &t.Turn)
+	again, err = t.countStart(t.life)
 	if err == nil && !again {
 		t.do(func(e *compactor.Compactor) { e.EndTurn() })
 	}

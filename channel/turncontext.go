@@ -3,16 +3,13 @@ package channel
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"cairn/channel/report"
-	"cairn/channel/sentences"
+	"cairn/channel/task"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/tokens"
@@ -20,7 +17,6 @@ import (
 	"cairn/llm"
 	"cairn/llm/clean"
 	"cairn/memory"
-	"cairn/prompts"
 	"cairn/store"
 )
 
@@ -32,13 +28,13 @@ const (
 	recalledPassage = 300 // the same in characters
 )
 
-// shownToModel returns what the model was shown in a turn that is not on disk: its prompt, and the results of tools, without those of
+// shownToModel returns what the model of an agent was shown in a turn that is not on disk: its prompt, and the results of tools, without those of
 // memory_save, which repeat what the model wrote.
-func (c *conversation) shownToModel() string {
-	texts := []string{c.agent.system()}
-	c.do(func(e *compactor.Compactor) {
+func shownToModel(in *loop, turn int64, agent Agent) string {
+	texts := []string{agent.system()}
+	in.do(func(e *compactor.Compactor) {
 		view := e.View()
-		for seq := c.turnSeq(); seq < view.Next; seq++ {
+		for seq := turn; seq < view.Next; seq++ {
 			m, ok := view.At(seq)
 			if ok && m.Role == llm.RoleTool && m.Tool != "memory_save" {
 				texts = append(texts, m.Text)
@@ -50,7 +46,7 @@ func (c *conversation) shownToModel() string {
 
 // turnContext writes the turn context of one turn.
 type turnContext struct {
-	owner
+	*loop
 	site
 	turn  store.Turn
 	shown *published
@@ -77,7 +73,7 @@ const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + 
 // version is that of the head of which this is true.
 func (w *turnContext) recalled(ctx context.Context, budget int) (made compactor.Context, version int64) {
 	q := recall{name: w.name, records: w.records, before: w.turn.Seq}
-	for _, m := range askedIn(w, w.turn.Seq) {
+	for _, m := range w.addressed(w.turn.Seq) {
 		q.question = strings.TrimSpace(q.question + "\n" + tokens.Clip(m.Text, 500))
 		q.asker = m.Author
 	}
@@ -107,9 +103,9 @@ func (w *turnContext) addTasks(ctx context.Context, made *compactor.Context) {
 	if err != nil && ctx.Err() == nil {
 		w.log.Warn("read_tasks_failed", "error", err)
 	}
-	for _, task := range open {
-		made.Text += fmt.Sprintf("\nopen task %d of %s, started after #%d: %s", task.Number, task.Agent, task.Began, chat.Quoted(tokens.Clip(task.Text, taskTextShown)))
-		made.Messages = append(made.Messages, task.Sources...)
+	for _, t := range open {
+		made.Text += fmt.Sprintf("\nopen task %d of %s, started after #%d: %s", t.Number, t.Agent, t.Began, chat.Quoted(tokens.Clip(t.Text, task.ShownTokens)))
+		made.Messages = append(made.Messages, t.Sources...)
 	}
 }
 
@@ -183,126 +179,4 @@ func (q *recall) quoteMessages(ctx context.Context, into *quotes) error {
 // cacheKey identifies a conversation to a provider's prompt cache without revealing its name.
 func cacheKey(conversation string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte("cairn:"+conversation)))[:32]
-}
-
-// contextCall is a call of the tool `context`, which changes no setting.
-type contextCall struct {
-	Op         string         `json:"op"`
-	Focus      string         `json:"focus"`
-	Keep       *int           `json:"keep_last_n"`
-	Compaction map[string]any `json:"compaction"`
-	Topic      string         `json:"topic"`
-}
-
-// The most settings that op "self" lists, and the most tokens of each: the whole result takes at most about 300.
-const selfSettings, selfClip = 6, 25
-
-// toolset returns the tools the model may call. The first request and every Status count the same tools.
-func (a Agent) toolset(records *store.Conversation, o memory.ToolOptions, look func(ctx context.Context, w contextCall) (string, error), others []llm.Tool) []llm.Tool {
-	own := llm.Tool{
-		Name:        "context",
-		Description: "Your context window. self: who you are, how full the window is, the rules for compacting, usage. compact: have the older messages summarized in the background, keeping focus. help: how Cairn works, by topic.",
-		Parameters:  json.RawMessage(`{"type":"object","properties":{"op":{"type":"string","enum":["self","compact","help"]},"focus":{"type":"string"},"keep_last_n":{"type":"integer"},"compaction":{"type":"object","description":"other settings of this compaction, by key"},"topic":{"type":"string"}},"required":["op"]}`),
-		Run: func(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
-			var w contextCall
-			if err := strictly(arguments, &w); err != nil {
-				return llm.Result{}, fmt.Errorf(`the arguments are {"op": "self"}, {"op": "compact", "focus": "what to keep", "keep_last_n": 10} or {"op": "help", "topic": "compaction"}, and nothing else (%w): settings are for people to change`, err)
-			}
-			text, err := look(ctx, w)
-			return llm.Result{Text: text}, err
-		},
-	}
-	return slices.Concat(memory.Of(records).Tools(o), []llm.Tool{own}, others)
-}
-
-// answerContextCall answers a call of the `context` tool.
-func (c *conversation) answerContextCall(ctx context.Context, w contextCall) (string, error) {
-	switch w.Op {
-	case "self", "status": // "status" is its old name
-		return asJSON(c.self(ctx))
-	case "compact":
-		settings := map[string]any{}
-		maps.Copy(settings, w.Compaction)
-		if w.Keep != nil {
-			settings["keep_last_n"] = float64(*w.Keep)
-		}
-		with, err := PatchOf(settings)
-		if err != nil {
-			return "", err
-		}
-		began, err := c.compact(ctx, compactor.Requested{Trigger: compactor.OnSelf, Focus: w.Focus, With: with})
-		if began.State == compactor.EventNoop {
-			return asJSON(map[string]any{"started": false, "reason": began.Error}, err)
-		}
-		return asJSON(map[string]any{
-			"started": true, "from_seq": began.From, "to_seq": began.To,
-			"note": "it works in the background; the messages stay in view until the summary takes their place, and self tells if it failed",
-		}, err)
-	case "help":
-		help := prompts.In(c.language()).Help
-		if text, known := help[w.Topic]; known {
-			return text, nil
-		}
-		return "The topics are " + strings.Join(slices.Sorted(maps.Keys(help)), ", ") + ".", nil
-	}
-	return "", errors.New(`op is "self", "compact" or "help"`)
-}
-
-func asJSON(answer any, err error) (string, error) {
-	if err != nil {
-		return "", err
-	}
-	text, err := json.Marshal(answer)
-	return string(text), err
-}
-
-// self is what the model reads about itself.
-type self struct {
-	Agent     string `json:"agent"`
-	Provider  string `json:"provider,omitempty"`
-	Model     string `json:"model"`
-	Reasoning string `json:"reasoning,omitempty"`
-	MaxOutput int    `json:"max_output_tokens"`
-	report.Fill
-	Failed    string   `json:"last_failure,omitempty"` // since the last compaction
-	Summaries int      `json:"summaries"`              // in the <kept> block
-	Requests  int64    `json:"requests"`               // so far, including those for summaries
-	Cost      float64  `json:"cost,omitempty"`
-	Policy    []string `json:"policy"` // differences from the built-in policy, and where each is set
-}
-
-func (c *conversation) self(ctx context.Context) (self, error) {
-	g := c.status()
-	s := self{
-		Agent: c.agent.ID, Provider: c.agent.Provider, Model: c.agent.Model.Name(), Reasoning: c.agent.Reasoning, MaxOutput: c.agent.MaxOutput,
-		Fill: report.FillOf(g, sentences.Speaker{}), Summaries: len(g.Stack), Policy: []string{},
-	}
-	if f := g.Failed; f.State != "" {
-		s.Failed = fmt.Sprintf("messages #%d to #%d (%s): %s", f.From, f.To, f.Trigger, f.Error)
-	}
-	spent, err := ReadSpending(ctx, c.records, c.agent, c.hub.access.Rules().Money)
-	if err != nil {
-		return s, err
-	}
-	s.Requests = spent.Total.Requests
-	s.Cost = spent.Total.Cost
-	all, _, err := report.ReadSettings(ctx, c.records, c.agent.Policy(), c.agent.Origin)
-	for _, set := range all {
-		if !set.IsDefault() {
-			text := chat.OneLine(tokens.Clip(set.Text(sentences.Speaker{}), selfClip))
-			s.Policy = append(s.Policy, strings.TrimPrefix(text, report.SettingsTable))
-		}
-	}
-	if more := len(s.Policy) - selfSettings; more > 0 {
-		s.Policy = append(s.Policy[:selfSettings], fmt.Sprintf("and %d more; /settings shows them", more))
-	}
-	return s, err
-}
-
-// ToolNames returns the names of the tools that every agent has.
-func ToolNames() (names []string) {
-	for _, tool := range (Agent{}).weighed() {
-		names = append(names, tool.Name)
-	}
-	return names
 }

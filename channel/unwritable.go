@@ -1,13 +1,5 @@
 package channel
 
-import (
-	"context"
-	"time"
-
-	"cairn/channel/sentences"
-	"cairn/chat"
-)
-
 // Places in which the bot may not write: no model is asked there, and people who want an answer learn why there is none.
 
 // WriteChecker is implemented by connectors that know where the bot may not write.
@@ -40,54 +32,15 @@ type Unwritable struct {
 	Why          string // one of the sentences above
 }
 
-// cannotWrite returns why the bot may not write in a conversation; "" if it may.
-func (h *Hub) cannotWrite(name string) (why string) {
-	if checker, ok := h.connectors[connectorOf(name)].(WriteChecker); ok {
-		why = checker.CannotWrite(name)
+// cannotWrite returns why the bot may not write here; "" if it may, or if nobody knows.
+func (s site) cannotWrite() (why string) {
+	if checker, ok := s.connector.(WriteChecker); ok {
+		why = checker.CannotWrite(s.name)
 	}
 	return why
 }
 
 // CannotWrite returns why the bot may not write in a conversation, one of the sentences above; "" if it may, or if nobody knows.
-func CannotWrite(h *Hub, conversation string) (why string) { return h.cannotWrite(conversation) }
-
-// cannotWrite returns why the bot may not write here; "" if it may.
-func (c *conversation) cannotWrite() (why string) { return c.hub.cannotWrite(c.name) }
-
-// explain tells people why they get no answer here, see Hub.explain.
-func (c *conversation) explain(why string, asked []chat.Message) { c.hub.explain(c.name, why, asked) }
-
-// explain tells people why they get no answer in a conversation, each once a day: them alone, or if that is not possible, by a
-// reaction to their message.
-func (h *Hub) explain(name, why string, asked []chat.Message) {
-	connector := h.connectors[connectorOf(name)]
-	whisperer, ok := connector.(Whisperer)
-	if !ok {
-		return
-	}
-	speaker := sentences.In(h.languageOf(name))
-	text := speaker.Translate(why) + " " + speaker.Translate(askAgain)
-	for _, m := range asked {
-		h.onceADay("unanswered "+name+" "+m.AuthorID, func(ctx context.Context) {
-			err := whisperer.Whisper(ctx, name, m.AuthorID, text)
-			if reactor, ok := connector.(Reactor); ok && err != nil {
-				err = reactor.React(ctx, name, m.ID, ReactionUnanswered)
-			}
-			if err != nil {
-				h.o.Log.Debug("whisper_failed", "conversation", name, "error", err)
-			}
-		})
-	}
-}
-
-// onceADay runs do in the background, unless it did so for key in the last 24 hours since the start: a restart forgets that.
-func (h *Hub) onceADay(key string, do func(ctx context.Context)) {
-	if !h.access.First(key, 24*time.Hour) {
-		return
-	}
-	h.background(func() {
-		ctx, cancel := context.WithTimeout(h.ctx, time.Minute)
-		defer cancel()
-		do(ctx)
-	})
+func CannotWrite(h *Hub, conversation string) (why string) {
+	return h.voice(conversation).cannotWrite()
 }

@@ -90,11 +90,8 @@ type Stats struct {
 
 // Stats returns the current numbers.
 func (h *Hub) Stats() Stats {
-	var s Stats
-	h.locked(func() {
-		s = h.stats
-		s.Stuck = len(h.stuck)
-	})
+	s := h.counters.read()
+	s.Stuck = h.incident.size()
 	open := h.list()
 	s.Open = len(open)
 	for _, c := range open {

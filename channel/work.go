@@ -3,19 +3,16 @@ package channel
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/observe"
 	"cairn/store"
 )
 
 // The child that works: it takes up messages and answers them.
-
-// searchShare limits the result of one search to this fraction of the window: 1/16.
-const searchShare = 16
 
 // work opens the conversation, resumes an unfinished turn, and works until nothing waits.
 func (c *conversation) work(ctx context.Context, resume bool) error {
@@ -33,10 +30,10 @@ func (c *conversation) work(ctx context.Context, resume bool) error {
 		return c.workClosed(ctx, opens)
 	}
 	if opens {
-		c.sender.start(ctx) // with what an earlier process left
+		c.sender.start() // with what an earlier process left
 	}
 	err := c.workAll(ctx, resume)
-	c.usage.flush(c.hub.ctx)
+	c.usage.flush(c.life)
 	if opens {
 		c.check() // schedules repairs of what an earlier process could not summarize
 	}
@@ -74,12 +71,14 @@ func (c *conversation) workClosed(ctx context.Context, opened bool) error {
 // sync applies edits and changed settings, announces a compaction, and resumes a turn if asked to.
 func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
 	var made *compactor.Event
+	newest := ""
 	c.do(func(e *compactor.Compactor) {
 		if e.Outdated() {
 			err = e.Changed(ctx)
 		}
 		if err == nil {
 			made = c.unannounced
+			newest = c.arrivals.newest
 			c.unannounced = nil
 		}
 	})
@@ -87,7 +86,7 @@ func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
 		err = c.renew(ctx)
 	}
 	if err == nil && made != nil {
-		c.announce(ctx, made)
+		c.notices.announce(ctx, made, c.policy.get().Notify, newest)
 	}
 	if err == nil && resume {
 		err = c.resume(ctx)
@@ -97,7 +96,7 @@ func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
 
 // step takes up what waits, and answers it if anyone asked; if nothing does, it starts a requested session.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
-	due, err := c.backfill.gather(ctx)
+	due, err := c.backfill.gather(ctx, c.burst())
 	if err == nil {
 		err = c.backfill.removeHalves(ctx)
 	}
@@ -107,15 +106,17 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	var burst []chat.Message
 	if due.Last != 0 { // otherwise nothing waits, and nothing is written
 		c.window.lookUp(ctx)
-		burst, err = c.records.Inbox().Dequeue(ctx, due.Last, c.burst(), c.stale())
+		burst, err = c.records.Inbox().Dequeue(ctx, due.Last, c.burst(), c.backfill.stale())
 	}
 	switch {
 	case err != nil:
 		return false, err
 	case len(burst) == 0 && due.Session:
 		return c.startSession(ctx)
+	case len(burst) == 0 && c.task == nil:
+		return false, nil
 	case len(burst) == 0:
-		return c.continueTask(ctx)
+		return c.task.Continue(ctx, c.sender.idle() && !c.paused(ctx), c.language())
 	}
 	own, authors, err := c.takeUp(ctx, burst)
 	if err != nil {
@@ -125,18 +126,18 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	more = len(burst) < due.Waiting || due.Session // what arrives after this check wakes the loop, which starts the child again
-	turn := c.records.Turns().Of(burst)
-	if turn.Seq == 0 {
+	t := c.newTurn(c.records.Turns().Of(burst))
+	if t.Seq == 0 {
 		c.check()
 		return more, nil
 	}
-	if c.isTask() { // a task counts against no one's turns per minute, and it may have to continue
-		return true, c.answer(ctx, turn, nil)
+	if c.task != nil { // a task counts against no one's turns per minute, and it may have to continue
+		return true, t.answer(ctx, nil)
 	}
-	if ok, tell := c.hub.access.TakeTurn(authors, !turn.Optional); !ok {
-		return more, c.putOff(ctx, turn, tell)
+	if ok, tell := c.env.access.TakeTurn(authors, !t.Optional); !ok {
+		return more, t.putOff(ctx, tell)
 	}
-	return more, c.answer(ctx, turn, own)
+	return more, t.answer(ctx, own)
 }
 
 // takeUp shows dequeued messages, and returns the settings that came with them and the authors of the addressed ones.
@@ -180,18 +181,19 @@ func (c *conversation) startSession(ctx context.Context) (started bool, err erro
 // resume takes up a turn that an earlier process, or the disk, left unfinished; an old one becomes context.
 func (c *conversation) resume(ctx context.Context) error {
 	for {
-		turn, open, err := c.records.Turns().Unanswered(ctx)
+		row, open, err := c.records.Turns().Unanswered(ctx)
+		t := c.newTurn(row)
 		switch {
 		case err != nil:
 		case !open: // the one that the engine knows of may have been deleted in the meantime
 			c.do(func(e *compactor.Compactor) { e.EndTurn() })
 			return nil
-		case turn.Since.Before(c.stale()):
-			err = c.newTurn(turn).pass(ctx)
+		case t.Since.Before(c.backfill.stale()):
+			err = t.pass(ctx)
 		default:
-			open, err = c.countAttempt(ctx, &turn)
+			open, err = t.countStart(ctx)
 			if open {
-				err = c.answer(ctx, turn, nil)
+				err = t.answer(ctx, nil)
 			}
 		}
 		if err != nil {
@@ -200,29 +202,11 @@ func (c *conversation) resume(ctx context.Context) error {
 	}
 }
 
-// countAttempt counts another start of a turn, and drops the tasks that an earlier one began. open is false
-// if the question was deleted.
-func (c *conversation) countAttempt(ctx context.Context, turn *store.Turn) (open bool, err error) {
-	turn.Starts, err = c.records.Turns().Retry(ctx, turn.Seq)
-	if errors.Is(err, store.ErrNotFound) {
-		return false, nil
-	}
-	var dropped []store.Task
-	if err == nil {
-		dropped, err = c.records.Tasks().Drop(ctx, turn.Seq)
-	}
-	for _, t := range dropped {
-		c.hub.reportTask(t)
-		c.hub.interruptBelow(t.Conversation)
-	}
-	return err == nil, err
-}
-
-func (c *conversation) remembered(id int64, kind, content string) {
-	if o, ok := c.connector.(Observer); ok {
-		o.Remembered(c.name, id, kind, content)
-	}
-	if c.hub.o.Remembered != nil {
-		c.hub.o.Remembered(c.name, id, kind, content)
+// newTurn returns a turn that has not started.
+func (c *conversation) newTurn(row store.Turn) *turn {
+	return &turn{
+		Turn: row, voice: &c.voice, answerer: &c.answerer, loop: &c.loop, host: c, env: c.env,
+		failures: &c.failures, sender: &c.sender, notices: &c.notices, followers: &c.followers, usage: &c.usage, calls: c.calls,
+		shown: &c.published, task: c.task, tasks: c.tasks, outcome: observe.Passed,
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // demand says what to apply in addition to urgent rows.
 type demand struct {
-	share    float64 // at least this share of the verbatim tokens; 1: everything prepared
+	share    float64 // about this share of the verbatim tokens; 1: everything prepared
 	along    bool    // also repairs and rollups, which hide no message
 	crowding bool    // even if the stack outgrows its budget
 }
@@ -33,7 +33,8 @@ func (p Policy) applied(l level) float64 {
 }
 
 // applyDue applies urgent rows, and prepared rows as far as the current level demands. It records
-// in tokenDeficit what the level demands beyond that.
+// in tokenDeficit what the level demands beyond that, unless it is less than half of what is
+// prepared at once: then what has left is nearer to the demand than one more span would be.
 func (c *Compactor) applyDue(ctx context.Context) {
 	s := c.view
 	p := c.meter.policy()
@@ -43,9 +44,12 @@ func (c *Compactor) applyDue(ctx context.Context) {
 		return
 	}
 	ahead := slices.ContainsFunc(prepared, func(row Summary) bool { return row.Trigger == OnPrepare })
-	if c.apply(ctx, demand{}) && ahead && l != levelNone {
+	if c.apply(ctx, demand{}) && ahead && l != levelNone && len(c.view.prepared()) == 0 {
 		_, left := transcript.Uncovered(s.Messages, c.view.Head.Stack)
-		c.tokenDeficit = max(int(p.fraction(l)*float64(s.MessageCost))-left, 0)
+		missing := int(p.fraction(l)*float64(s.MessageCost)) - left
+		if missing > p.spanTokens(c.meter.budget())/2 {
+			c.tokenDeficit = missing
+		}
 	}
 }
 
@@ -98,8 +102,8 @@ func (pl *planner) due(d demand) []Summary {
 }
 
 // chosen returns the urgent rows; all prepared rows older than one of them; and of the other
-// prepared rows the oldest, until the share of the verbatim tokens has left. Repairs and rollups
-// come along if d asks for it or the head changes anyway.
+// prepared rows the oldest, at least one, as many as come nearest to the share of the verbatim
+// tokens. Repairs and rollups come along if d asks for it or the head changes anyway.
 func (s view) chosen(prepared []Summary, d demand, urgent func(Summary) bool) []Summary {
 	if d.share >= 1 {
 		return prepared
@@ -119,12 +123,13 @@ func (s view) chosen(prepared []Summary, d demand, urgent func(Summary) bool) []
 	}
 	slices.SortFunc(ahead, func(a, b Summary) int { return cmp.Compare(a.From, b.From) })
 	need := d.share * float64(s.MessageCost)
-	for _, row := range ahead {
-		if need <= 0 {
+	for i, row := range ahead {
+		cost := float64(transcript.CostOf(s.Messages[s.IndexOf(row.From):s.IndexOf(row.To+1)]))
+		if need <= 0 || i > 0 && need < cost/2 {
 			break
 		}
 		reach = max(reach, row.From)
-		need -= float64(transcript.CostOf(s.Messages[s.IndexOf(row.From):s.IndexOf(row.To+1)]))
+		need -= cost
 	}
 	return leaveOut(prepared, func(row Summary) bool {
 		if row.Trigger == OnPrepare {

@@ -34,22 +34,17 @@ func repairing(t *testing.T, tune ...func(*compactor.Options)) *rig {
 	return r
 }
 
-// want requests a compaction as a person does, and collects how it ended.
-func (r *rig) want(focus string) (e compactor.Event, ended *[]compactor.Event) {
-	ended = new([]compactor.Event)
-	return r.c.request(compactor.Requested{Trigger: compactor.OnManual, Focus: focus, Ended: func(e compactor.Event) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		*ended = append(*ended, e)
-	}}), ended
+// want requests a compaction as a person does, and returns how it began, and its progress.
+func (r *rig) want(focus string) (began compactor.Event, progress *compactor.Progress) {
+	return r.c.request(compactor.Requested{Trigger: compactor.OnManual, Focus: focus})
 }
 
-func (r *rig) wantOneEvent(ended *[]compactor.Event, state compactor.EventState) (e compactor.Event) {
+// wantOutcome returns how a requested compaction has ended.
+func (r *rig) wantOutcome(p *compactor.Progress, state compactor.EventState) (ended compactor.Event) {
 	r.t.Helper()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	check.Require(r.t, len(*ended) == 1 && (*ended)[0].State == state, "got outcomes %+v, want one %s", *ended, state)
-	return (*ended)[0]
+	ended = get(r.c, func() compactor.Event { return p.Ended })
+	check.Require(r.t, ended.State == state, "got the outcome %+v, want %s", ended, state)
+	return ended
 }
 
 // refusal requests a compaction that does nothing, and returns the reason.
@@ -69,9 +64,9 @@ func TestRequestIsQueuedBehindRepair(t *testing.T) {
 		second, _ := r.want("the dates")
 		check.That(t, second.State == compactor.EventNoop, "got %+v", second)
 		check.Contains(t, "refusal of the model's request", r.refusal(compactor.OnSelf), "already running")
-		check.Len(t, "outcomes before the start", *ended, 0)
+		check.Equal(t, "outcome before the start", ended.Ended.State, "")
 		r.waitIdle()
-		applied := r.wantOneEvent(ended, compactor.EventApplied)
+		applied := r.wantOutcome(ended, compactor.EventApplied)
 		check.That(t, applied.Trigger == compactor.OnManual && applied.AfterTokens < applied.BeforeTokens,
 			"got the end of %+v reported", applied)
 		rows := r.c.Status().Stack
@@ -95,7 +90,7 @@ func TestReportedEndBelongsToRequest(t *testing.T) {
 			r.waitIdle()
 			time.Sleep(2 * time.Minute) // after a failure the next try waits
 			r.waitIdle()
-			told := r.wantOneEvent(ended, state)
+			told := r.wantOutcome(ended, state)
 			last := r.c.Status().Last
 			check.That(t, told.Trigger == compactor.OnManual && told.From == e.From, "got the end of %+v, want that of %+v", told, e)
 			check.That(t, last.Trigger != compactor.OnManual, "the last event is the end of the request, %+v: the test proves nothing", last)
@@ -111,7 +106,7 @@ func TestRequestIsReportedAfterItsFold(t *testing.T) {
 			r.deliverMany(5, 300)
 			if e, ended := r.want(""); e.State == compactor.EventStarted {
 				r.waitIdle()
-				r.wantOneEvent(ended, compactor.EventApplied)
+				r.wantOutcome(ended, compactor.EventApplied)
 			}
 		}
 		folds := r.rows(func(row compactor.Summary) bool { return row.Kind == compactor.Rollup })
@@ -130,7 +125,7 @@ func TestRequestDuringPrepareAppliesIt(t *testing.T) {
 		check.Require(t, running != nil && running.Trigger == compactor.OnPrepare, "got running job %+v", running)
 		_, ended := r.want("")
 		r.waitIdle()
-		r.wantOneEvent(ended, compactor.EventApplied)
+		r.wantOutcome(ended, compactor.EventApplied)
 		g := r.c.Status()
 		check.That(t, len(g.Prepared) == 0 && len(g.Stack) != 0, "got %d prepared and %d applied rows", len(g.Prepared), len(g.Stack))
 	})
@@ -153,7 +148,7 @@ func TestQueuedRequestReportsWhyItDoesNotStart(t *testing.T) {
 			_, ended := r.want("")
 			c.do(r)
 			r.waitIdle()
-			check.Contains(t, "outcome", r.wantOneEvent(ended, compactor.EventNoop).Error, reason)
+			check.Contains(t, "outcome", r.wantOutcome(ended, compactor.EventNoop).Error, reason)
 			check.Equal(t, "paused", r.c.Status().Paused, "")
 			started := r.rows(func(row compactor.Summary) bool { return row.Trigger == compactor.OnManual })
 			check.Len(t, "rows of the request", started, 0)
@@ -169,7 +164,7 @@ func TestManualCompactionReplacesLevelCompaction(t *testing.T) {
 		r.resize(10_000) // now a level is reached, but not yet checked
 		check.Equal(t, "outcome", r.c.Compact(compactor.OnManual, "").State, compactor.EventStarted)
 		e, ended := r.want("the prices") // of the same span
-		check.That(t, e.State == compactor.EventNoop && strings.Contains(e.Error, "already running") && len(*ended) == 0, "got %+v, %+v", e, *ended)
+		check.That(t, e.State == compactor.EventNoop && strings.Contains(e.Error, "already running") && ended.Ended.State == "", "got %+v, %+v", e, ended)
 		r.c.Check(t.Context())
 		r.waitIdle()
 		n := r.seen(compactor.EventApplied)
@@ -249,9 +244,7 @@ func TestEventsReachEveryListener(t *testing.T) {
 		t.Run(string(state), func(t *testing.T) {
 			var log journal
 			r := newRig(t, 100_000, &llmtest.Model{Func: worker}, func(o *compactor.Options) {
-				after := o.After
 				o.Log, o.Before = log.logger(), func(context.Context, compactor.Proposal) (string, error) { panic("before") }
-				o.After = func(e compactor.Event) { after(e); panic("after") }
 			})
 			r.deliverMany(20, 30)
 			r.compactAndWait()

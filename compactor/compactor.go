@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"time"
 
-	"cairn/compactor/summarize"
 	"cairn/compactor/worker"
 	"cairn/llm"
 	"cairn/transcript"
@@ -53,53 +52,43 @@ type Options struct {
 	// Strategy returns the strategy that the policy names. nil: worker.StrategyOf.
 	Strategy func(name string) worker.Strategy
 
-	// Start runs slow in a goroutine, then calls the function it returned on the owner's goroutine.
-	// Start itself must neither wait nor call it directly. nil: no background work.
-	Start func(slow func() (finish func()))
-
 	// Before is called before each job starts. An error vetoes the job, with the error's text as the
 	// reason; a job that was not requested by a person is not proposed again for the policy's
-	// cooldown, at least a minute. A non-empty focus replaces the proposed one. Before runs in a
-	// goroutine given to Start: no turn waits for it, an emergency makes room meanwhile, and its
+	// cooldown, at least a minute. A non-empty focus replaces the proposed one. Before is part of a
+	// job's Work: no turn waits for it, an emergency makes room meanwhile, and its
 	// context ends with the job. It is not called for emergencies and for what a provider's refusal
 	// forces (OnEmergency, OnReactive), because without them the next request could not be sent, nor
 	// for the folds that make room for a summary. nil: no vetoes.
 	Before func(context.Context, Proposal) (focus string, veto error)
-	After  func(Event) // called after each step; must not block; may be nil
 
 	// Open returns text that every summary of messages from..to must add: what started in that span
 	// and is not finished. It may read from disk. nil or "": nothing to add.
 	Open func(ctx context.Context, from, to int64) (string, error)
 
-	Saved func([]summarize.MemoryDraft) // called with new memories; must not block; may be nil
-	Log   *slog.Logger                  // nil: slog.Default()
-	Now   func() time.Time              // the clock for all waits; nil: time.Now
+	Log *slog.Logger     // nil: slog.Default()
+	Now func() time.Time // the clock for all waits; nil: time.Now
 }
 
 // Compactor keeps one conversation inside its window. It belongs to the goroutine that owns the
-// conversation, starts none itself, and never waits for a model: it passes slow work to
-// Options.Start, and Wake returns when it next needs to run.
+// conversation, starts none itself, calls nobody back, and never waits for a model. After each call the owner takes what has
+// become due, Work, which it runs in other goroutines and ends with Done, and what has happened, Events; Wake returns when Check
+// is next needed.
 type Compactor struct {
-	o      Options
+	o      *Options
 	ctx    context.Context // of all background work
 	cancel context.CancelFunc
 
 	// The conversation.
-	view           view
+	contextWindow
 	lookahead      transcript.Ahead // caches the view once everything prepared is applied
 	outdated       bool             // the disk may differ from what the view was built from
 	contextsOnDisk bool             // contexts that ended in memory are still on disk
-	storedWith     int64            // the version with which the turn's context is being stored
-
-	// Its requests.
-	meter       meter
-	lastRequest lastRequest
 
 	// Its compactions.
-	models models
 	jobs
+	reports
+	models       models
 	retries      retries
-	reports      reports
 	wake         time.Time
 	draining     bool                       // work that can wait is left to the next start
 	undoLifted   bool                       // undone spans are no longer spared
@@ -125,29 +114,16 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
 	c := &Compactor{
-		o: o, meter: newMeter(o), models: newModels(o), reports: newReports(o),
+		o: &o, contextWindow: newContextWindow(&o, state), models: newModels(&o), reports: reports{o: &o},
 		retries: retries{vetoes: map[Trigger]veto{}, repairs: map[int64]backoff{}},
-	}
-	c.view = newView(state, c.meter.shape(c.meter.policy()))
-	c.lastRequest.at = o.Now()
-	for _, m := range state.Messages {
-		if m.Role == llm.RoleAssistant {
-			c.lastRequest.at = m.Time
-		}
-	}
-	if state.Count.Model == o.Model {
-		c.view.counted(c.view.Revision, state.Count)
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return c, nil
 }
 
-// Close cancels all background work and starts no more. Functions given to Start return soon, and
-// the owner must still call what they return: the row becomes failed, and its span stays visible.
+// Close cancels all background work and starts no more. What runs ends soon: its row becomes failed, and its span stays
+// visible.
 func (c *Compactor) Close() { c.cancel() }
-
-// Busy reports whether any work is running.
-func (c *Compactor) Busy() bool { return c.busy != nil || c.filling != nil }
 
 // Wake returns when to call Check even if no message arrives until then; zero: no need.
 func (c *Compactor) Wake() time.Time { return c.wake }

@@ -39,6 +39,8 @@ func TestWhichPreparedRowsAreApplied(t *testing.T) {
 	}{
 		{"nothing where nothing is demanded", ahead, demand{}, nil},
 		{"the oldest, until the background share has left", ahead, demand{share: p.applied(background)}, []int64{1, 2}},
+		{"not the last one, if the share is nearer without it", ahead, demand{share: 0.29}, []int64{1}},
+		{"at least one", ahead, demand{share: 0.05}, []int64{1}},
 		{"more at the aggressive level", ahead, demand{share: p.applied(aggressive)}, []int64{1, 2, 3}},
 		{"all of it if that is demanded", and(ready(4, 7, 8, OnRepair)), demand{share: 1}, []int64{1, 2, 3, 4}},
 		{"what somebody asked for, and all that is older", and(ready(4, 7, 8, OnManual)), demand{}, []int64{1, 2, 3, 4}},
@@ -90,7 +92,11 @@ func decider(change ...func(*Options)) *Compactor {
 	for _, f := range change {
 		f(&o)
 	}
-	return &Compactor{o: o, meter: newMeter(o), models: newModels(o), view: view{state: transcript.New()}}
+	c := &Compactor{o: &o}
+	c.meter = newMeter(&o)
+	c.models = newModels(&o)
+	c.view.state = transcript.New()
+	return c
 }
 
 // oldestSummary returns a summary over [from, to] that costs this many tokens.
@@ -112,11 +118,11 @@ func TestWhoSummarizes(t *testing.T) {
 	}{
 		{"talk with the bot", func(*Compactor) {}, false, model},
 		{"talk among people", func(*Compactor) {}, true, extractive},
-		{"without a model", func(c *Compactor) { c.models.worker = nil }, false, extractive},
-		{"while the budget is spent", func(c *Compactor) { c.models.spend = func(bool) error { return ErrSpent } }, false, extractive},
+		{"without a model", func(c *Compactor) { c.o.Worker = nil }, false, extractive},
+		{"while the budget is spent", func(c *Compactor) { c.o.Spend = func(bool) error { return ErrSpent } }, false, extractive},
 		{"after a failure", func(c *Compactor) { c.failures(1) }, false, nobody},
 		{"after as many as failure_limit", func(c *Compactor) { c.failures(3) }, false, extractive},
-		{"after the disk failed", func(c *Compactor) { c.models.worker = nil; c.retries.extractiveRetryAt = noon.Add(time.Minute) }, false, nobody},
+		{"after the disk failed", func(c *Compactor) { c.o.Worker = nil; c.retries.extractiveRetryAt = noon.Add(time.Minute) }, false, nobody},
 		{"when the pause is over", func(c *Compactor) { c.retries.failed(noon.Add(-time.Hour), 0) }, false, model},
 	} {
 		c := decider()
@@ -172,7 +178,7 @@ func TestDeclinedSpansAreGivenUp(t *testing.T) {
 		c := decider()
 		row := Summary{Declined: Declined{Times: times, By: "m"}}
 		check.Equal(t, fmt.Sprintf("declined %d times: given up", times), c.models.gaveUp(row), times >= c.meter.policy().FailureLimit)
-		c.models.worker = &llmtest.Model{Label: "another"}
+		c.o.Worker = &llmtest.Model{Label: "another"}
 		check.Equal(t, "another model gives it up", c.models.gaveUp(row), false)
 	}
 }
@@ -186,7 +192,8 @@ func TestLevelTargets(t *testing.T) {
 		"one message":                  {p.shape(window).ClipTo, 25_000},
 		"first messages and pins":      {p.shape(window).MaxCopies, 1000},
 		"the newest messages":          {p.tail(window), 16_000},
-		"one span of work ahead":       {p.spanTokens(window), 12_000},
+		"one span of work ahead":       {p.spanTokens(window), 7_500},
+		"the same in a large window":   {p.spanTokens(10 * window), 12_000},
 		"all summaries":                {p.stackBudget(window), 15_000},
 		"earlier sessions among them":  {p.maxPast(window), 7_500},
 		"one summary, at least":        {p.entryCap(window, 0), 5_000},
@@ -209,9 +216,9 @@ func TestPlansKnowWhatWasDeclined(t *testing.T) {
 	c.o.Records, c.ctx = refusals{}, t.Context()
 	c.view.Head.Stack = []Summary{{ID: 1, Span: Span{From: 1, To: 9}, Kind: Leaf, State: Applied}}
 	c.view.setPrepared([]Summary{ready(2, 10, 19, OnPrepare)})
-	check.Equal(t, "declined before", c.ahead().Head.Stack[0].Declined.Times, 0)
+	check.Equal(t, "declined before", c.now().ahead().Head.Stack[0].Declined.Times, 0)
 	c.noteDeclined(1, Declined{Times: 3})
-	check.Equal(t, "declined in plans", c.ahead().Head.Stack[0].Declined.Times, 3)
+	check.Equal(t, "declined in plans", c.now().ahead().Head.Stack[0].Declined.Times, 3)
 }
 
 func TestCompactRetriesWhatIsOnlyPrepared(t *testing.T) {

@@ -182,11 +182,10 @@ func TestPreparedSummaryWaitsAfterRestart(t *testing.T) {
 	slow(t)
 	var r *rig
 	var most atomic.Int64
-	r = newRig(t, 100_000, wordyWorker(filler(600)), func(o *compactor.Options) {
-		o.After = func(compactor.Event) {
-			most.Store(max(most.Load(), int64(compactor.StackCost(r.c.Compactor.StatusReader()().Stack))))
-		}
-	})
+	r = newRig(t, 100_000, wordyWorker(filler(600)))
+	r.listen = func([]compactor.Event) {
+		most.Store(max(most.Load(), int64(compactor.StackCost(r.c.Compactor.StatusReader()().Stack))))
+	}
 	r.policy.StackBudget = 0.02
 	for range 3 {
 		r.deliverMany(10, 400)

@@ -43,11 +43,9 @@ func (c *Compactor) reread(ctx context.Context) error {
 		c.view.reload(now)
 		c.contextsOnDisk = false
 	}
-	for _, j := range c.running() {
-		if j.row.ID != 0 && slices.ContainsFunc(now.Changed, j.row.Covers) { // otherwise it reads them later
-			j.outdate()
-		}
-	}
+	c.outdate(func(j *job) bool {
+		return j.record != nil && slices.ContainsFunc(now.Changed, j.row.Covers) // otherwise it reads them later
+	})
 	prepared := c.view.prepared()
 	gone := ended(prepared, now)
 	// Not leaveOut: a fold that is still prepared on disk stays.
@@ -75,16 +73,53 @@ func ended(prepared []Summary, now transcript.Snapshot) (rows []Summary) {
 	return rows
 }
 
-// Undo undoes the summaries that were applied last: what they hid is verbatim again, and the rows
-// they replaced are applied again. The memories saved with them stay. The event says what was
-// undone, or, as a noop, why nothing was. An error means that the disk refused and nothing has
-// changed.
+// Undo undoes the latest act: a compaction that people, the model or a level set off, with the folds and repairs of its
+// summaries since. While it runs or waits, it is canceled. What an applied one hid is verbatim again, and the rows it replaced
+// are applied again. The memories saved with them stay. The event says what was undone, or, as a noop, why nothing was. An
+// error means that the disk refused and nothing has changed.
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	c.view.reshape(c.meter)
 	if err := c.reread(ctx); err != nil {
 		return Event{}, fmt.Errorf("undo the latest summary: %w", err)
 	}
 	c.flush(ctx)
+	if w := c.queued; w != nil {
+		c.queued = nil
+		w.progress.answer(c.notify(Event{State: EventNoop, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window(), Error: reasonUndone}))
+		used := c.meter.used(c.view)
+		return Event{State: EventUndone, Stopped: true, Trigger: w.Trigger, Kind: Leaf, BeforeTokens: used, AfterTokens: used, Window: c.o.Window()}, nil
+	}
+	if j := c.busy; j != nil && j.isAct() {
+		return c.cancelJob(ctx, j)
+	}
+	return c.undoApplied(ctx)
+}
+
+// isAct reports whether people, the model or a level set the job off, or what waits for it.
+func (j *job) isAct() bool {
+	return j.requested != 0 || j.row.Trigger != OnRepair && j.row.Trigger != OnRollup && j.row.Trigger != OnPrepare
+}
+
+// cancelJob cancels a job whose summary is not applied yet. Its messages are spared as if it had been undone.
+func (c *Compactor) cancelJob(ctx context.Context, j *job) (Event, error) {
+	row := j.row
+	if i := slices.Index(transcript.IDs(c.view.prepared()), j.requested); i >= 0 {
+		row = c.view.prepared()[i] // which waits for this fold
+	}
+	_, err := c.commit(ctx, func(s *transcript.State) (transcript.Change, error) { return s.Cancel(row.Span), nil })
+	if err != nil {
+		return Event{}, fmt.Errorf("cancel the running compaction: %w", err)
+	}
+	j.cancel()
+	c.undoLifted = false
+	e := c.reports.event(row, EventUndone)
+	e.Stopped = true
+	e.BeforeTokens = c.meter.used(c.view)
+	e.AfterTokens = e.BeforeTokens
+	return c.notify(e), nil
+}
+
+func (c *Compactor) undoApplied(ctx context.Context) (Event, error) {
 	var l transcript.Undoable
 	before := 0
 	_, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
@@ -100,7 +135,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 			l.Why = cannot.Error()
 			return change, nil
 		}
-		l.Why = c.planner(c.meter.policy()).whyNoRoom(s.With(undo).Head(), l.Freed)
+		l.Why = c.planner(c.meter.policy()).whyNoRoom(s.With(undo).Head(), l.Freed())
 		if l.Why != "" {
 			return change, nil
 		}
@@ -119,23 +154,23 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 		c.notify(e)
 		return e, nil
 	}
-	c.view.View = c.view.Restore(l.Freed)
-	return c.undone(l, before), nil
+	c.view.View = c.view.Restore(l.Freed())
+	return c.undone(l.Act(), before), nil
 }
 
-func (c *Compactor) undone(l transcript.Undoable, before int) Event {
-	c.undoLifted = c.undoLifted && l.IsRewrite()
-	row := l.Rows[0]
-	for _, r := range l.Rows { // report the leaf, not the folds that made room for it
+func (c *Compactor) undone(act transcript.Step, before int) Event {
+	c.undoLifted = c.undoLifted && act.IsRewrite()
+	row := act.Rows[0]
+	for _, r := range act.Rows { // report the leaf, not the folds that made room for it
 		if r.By != transcript.Nobody && r.ID < row.ID || row.By == transcript.Nobody {
 			row = r
 		}
 	}
 	e := c.reports.event(row, EventUndone)
-	e.Set = l.Rows
+	e.Set = act.Rows
 	if e.Kind == Leaf { // the event covers all of them
 		e.Messages = 0
-		for _, r := range l.Rows {
+		for _, r := range act.Rows {
 			e.From = min(e.From, r.From)
 			e.To = max(e.To, r.To)
 			if r.Kind == Leaf {
@@ -143,7 +178,8 @@ func (c *Compactor) undone(l transcript.Undoable, before int) Event {
 			}
 		}
 	}
-	e.BeforeTokens, e.AfterTokens = before, c.meter.used(c.view)
+	e.BeforeTokens = before
+	e.AfterTokens = c.meter.used(c.view)
 	c.notify(e)
 	return e
 }

@@ -205,6 +205,7 @@ func (g *secretRig) summarize() {
 		p.PrepareThreshold = 0.15
 		p.TailTokens = 500
 		p.SpanTokens = 500
+		p.BackgroundFraction = 0.50 // of which a span may take a quarter
 	})
 	g.two = g.arrive(secretly("The second one."))
 	g.notesUntil(20, func() bool { g.waitIdle(); return g.summarizeOver(g.two.Seq, "'prepared'") > 0 })

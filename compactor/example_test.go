@@ -35,10 +35,10 @@ func Example() {
 	fmt.Println("messages in the prompt:", len(prompt.Messages), err)
 	// Output:
 	// summaries applied: 15 shown: 3
-	// #1 to #75: 75 messages
-	// #76 to #141: 66 messages
-	// #142 to #157: 16 messages
-	// messages in the prompt: 44 <nil>
+	// #1 to #74: 74 messages
+	// #75 to #138: 64 messages
+	// #139 to #154: 16 messages
+	// messages in the prompt: 47 <nil>
 }
 
 // wall runs a conversation of n messages about the stones of a wall.
@@ -46,13 +46,11 @@ func wall(n int64, strategy func(string) worker.Strategy) (*compactor.Compactor,
 	ctx := context.Background()
 	day := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	records := compactor.NewInMemory()
-	var work []func() (finish func()) // slow work that waits for the owner
 	c, err := compactor.Open(ctx, compactor.Options{
 		Records:  records,
 		Policy:   compactor.DefaultPolicy,
 		Strategy: strategy,
 		Window:   func() int { return 4000 },
-		Start:    func(slow func() (finish func())) { work = append(work, slow) },
 		Now:      func() time.Time { return day },
 		Log:      slog.New(slog.DiscardHandler),
 	})
@@ -68,9 +66,10 @@ func wall(n int64, strategy func(string) worker.Strategy) (*compactor.Compactor,
 		}
 		c.Received(m)
 		c.Check(ctx)
-		for ; len(work) > 0; work = work[1:] {
-			finish := work[0]()
-			finish()
+		for c.Busy() {
+			for _, work := range c.Work() {
+				c.Done(work.Run())
+			}
 		}
 	}
 	return c, records
@@ -101,5 +100,5 @@ func Example_strategy() {
 		fmt.Println(s.Text)
 	}
 	// Output:
-	// 21 messages of Ada.
+	// 20 messages of Ada.
 }

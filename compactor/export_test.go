@@ -22,7 +22,7 @@ func (c *Compactor) Sight() []llm.Message {
 // Prospect describes what is wrong with the planned view, with everything prepared applied; "" if nothing is.
 func (c *Compactor) Prospect() string {
 	s := c.view
-	kept := c.ahead()
+	kept := c.now().ahead()
 	covered := func(rows []Summary, seq int64) bool {
 		return slices.ContainsFunc(rows, func(row Summary) bool { return row.Covers(seq) })
 	}
@@ -53,7 +53,7 @@ func (c *Compactor) Transcript() *transcript.State {
 	if c.outdated {
 		return nil
 	}
-	return c.state()
+	return c.view.current(c.rows())
 }
 
 // Rebuilt is the state for decisions, made anew from the view.
@@ -69,13 +69,19 @@ func (c *Compactor) Rebuilt() *transcript.State {
 	}
 	s := transcript.NewState(v.Head, verbatim, c.view.prepared(), v.state.NextSeq)
 	s.Open = v.Open
-	s.Running = c.state().Running
+	s.Running = c.view.current(c.rows()).Running
 	return s
 }
 
 // Refused returns what a strict provider rejects in a request, whose adjacent messages of users its
 // protocol joins; "" if nothing.
 func Refused(messages []llm.Message) string { return llmtest.Refused(llmtest.Joined(messages)) }
+
+// Row returns the row of a piece of work; summarizes says whether the piece makes its summary.
+func (w Work) Row() (row Summary, summarizes bool) {
+	_, summarizes = w.step.(summarizing)
+	return w.job.row, summarizes
+}
 
 func StackCost(rows []Summary) int { return transcript.StackCost(rows) }
 

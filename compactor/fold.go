@@ -53,7 +53,7 @@ func (pl *planner) foldIfFull(s view, extractive bool) *job {
 // needed. A span that the model declined is folded by a model all the same: otherwise it would be
 // folded with its neighbours, and they could not be repaired without it.
 func (pl *planner) foldAfter(j *job, running []*job) *job {
-	next := pl.ahead
+	next := pl.ahead()
 	for _, other := range running {
 		if other != j {
 			next.inWork = append(next.inWork, other.row)

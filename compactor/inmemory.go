@@ -14,7 +14,7 @@ import (
 )
 
 // InMemory implements Records in memory. Its messages are never edited or deleted, it saves no
-// memories, it does not record what a model declines, and nothing in it can be undone. It has no lock: Options.Start must run slow work on
+// memories, it does not record what a model declines, and nothing in it can be undone. It has no lock: Work must run on
 // the goroutine that owns the conversation.
 type InMemory struct {
 	state    *transcript.State

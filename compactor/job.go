@@ -25,7 +25,9 @@ type job struct {
 	children     []Summary // of a rollup
 	allowed      bool      // skip Before
 	unfocused    bool      // its focus must not be written any more
-	asked        Requested // who waits for the job; the zero value: no one
+	restarts     bool      // ForgetFocus has stopped the writing of its row
+	record       Job       // nil: its row is not written yet
+	progress     *Progress // of the request that waits for the job; nil: none does
 	requested    int64     // the requested row, if this is a fold that it waits for; 0: the job's own
 }
 
@@ -43,7 +45,7 @@ func (pl *planner) newJob(trigger Trigger, kind Kind, tokens int, extractive boo
 	if extractive {
 		j.row.By, j.row.AwaitsModel = ByExtractive, pl.models.has(p) && (pl.now.addressed || trigger == OnManual)
 	} else {
-		j.row.Model = pl.models.worker.Name()
+		j.row.Model = pl.models.o.Worker.Name()
 	}
 	return j
 }
@@ -57,7 +59,7 @@ func (pl *planner) planLeaf(sp lineSpan, trigger Trigger, extractive bool) *job 
 	declined := !extractive && sp.From <= pl.retries.declinedTo
 	j := pl.newJob(trigger, Leaf, sp.tokens, extractive || declined)
 	if declined {
-		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, By: pl.models.worker.Name()}
+		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, By: pl.models.o.Worker.Name()}
 	}
 	first := sp.lines[0]
 	last := sp.lines[len(sp.lines)-1]

@@ -57,7 +57,7 @@ func nextLevel(used, window int, p Policy) (Trigger, int) {
 	return levelOf(above, window, p).trigger(), above
 }
 
-// fraction returns the share of the verbatim tokens that leaves at a level.
+// fraction returns about which share of the verbatim tokens leaves at a level.
 func (p Policy) fraction(l level) float64 {
 	switch l {
 	case background:
@@ -114,16 +114,36 @@ func planAhead(s view, tokens, tail int) lineSpan {
 		return lineSpan{}
 	}
 	sp := planSpan(s, tokens, tailLimits{})
-	for sp.tokens > tokens { // drop the last turn, unless little would be left
-		n := lastTurn(sp.lines)
-		cost := sp.tokens - transcript.CostOf(sp.lines[n:])
-		if cost < tokens/2 {
-			break
-		}
-		sp.lines = sp.lines[:n]
-		sp.tokens = cost
-		sp.To = sp.lines[n-1].Seq
+	shorter := sp.withoutLastTurn()
+	if sp.tokens > tokens && shorter.tokens >= tokens/2 { // otherwise little would be left
+		return shorter
 	}
+	return sp
+}
+
+// planNearest takes the oldest whole turns that come nearest to need tokens, at least one, older than
+// the spared tail.
+func planNearest(s view, need int, tail tailLimits) lineSpan {
+	sp := planSpan(s, need, tail)
+	shorter := sp.withoutLastTurn()
+	if len(shorter.lines) > 0 && need-shorter.tokens < sp.tokens-need {
+		return shorter
+	}
+	return sp
+}
+
+// withoutLastTurn returns the span without its last turn; without lines if it has only one.
+func (sp lineSpan) withoutLastTurn() lineSpan {
+	n := 0
+	if len(sp.lines) > 0 {
+		n = lastTurn(sp.lines)
+	}
+	if n == 0 {
+		return lineSpan{}
+	}
+	sp.tokens -= transcript.CostOf(sp.lines[n:])
+	sp.lines = sp.lines[:n]
+	sp.To = sp.lines[n-1].Seq
 	return sp
 }
 

@@ -10,8 +10,8 @@ import (
 
 // planner decides what is due, of a conversation at one moment. It changes nothing of it: what a plan changes is in the last fields.
 type planner struct {
-	now       view // as it is
-	ahead     view // as it will be once everything prepared is applied
+	now       view              // as it is
+	lookahead *transcript.Ahead // caches it as it will be once everything prepared is applied
 	policy    Policy
 	meter     meter
 	models    models
@@ -28,16 +28,16 @@ type planner struct {
 
 // ahead returns the view as it will be once everything prepared is applied. Plans are made on it, so that
 // nothing is summarized twice.
-func (c *Compactor) ahead() view {
-	v := c.view
-	v.View, c.lookahead = v.Ahead(v.prepared(), c.lookahead)
+func (pl *planner) ahead() view {
+	v := pl.now
+	v.View, *pl.lookahead = v.Ahead(v.prepared(), *pl.lookahead)
 	return v
 }
 
 // planner returns a planner of this moment under p.
 func (c *Compactor) planner(p Policy) *planner {
 	return &planner{
-		now: c.view, ahead: c.ahead(), policy: p, meter: c.meter, models: c.models, retries: c.retries, at: c.o.Now(),
+		now: c.view, lookahead: &c.lookahead, policy: p, meter: c.meter, models: c.models, retries: c.retries, at: c.o.Now(),
 		draining: c.draining, appliedAt: c.reports.appliedAt, undoLifted: c.undoLifted, deficit: c.tokenDeficit, terms: c.terms,
 	}
 }
@@ -55,7 +55,7 @@ func (pl *planner) next() *job {
 	}
 	used := pl.meter.used(s)
 	l := pl.meter.level(pl.now)
-	s = pl.ahead // prepared spans are not summarized again
+	s = pl.ahead() // prepared spans are not summarized again
 	if pl.crowded(s) {
 		if j := pl.foldIfFull(s, extractive); j != nil {
 			j.allowed = true // the summary that waits for it was allowed
@@ -66,7 +66,7 @@ func (pl *planner) next() *job {
 	automatic := p.Enabled && !now.Before(pl.retries.pausedUntil)
 	if l != levelNone && automatic && !pl.retries.forbids(l.trigger(), now) {
 		need := max(int(p.fraction(l)*float64(s.MessageCost)), pl.deficit)
-		if j := pl.planLeaf(planSpan(s, need, p.tailLimits(pl.meter.budget())), l.trigger(), extractive); j != nil {
+		if j := pl.planLeaf(planNearest(s, need, p.tailLimits(pl.meter.budget())), l.trigger(), extractive); j != nil {
 			pl.deficit = 0
 			return j
 		}
@@ -97,7 +97,7 @@ func (pl *planner) planOld(s view, used int, extractive bool) *job {
 	if pl.draining {
 		return nil
 	}
-	waits := pl.models.none(pl.meter.settings()) || now.Before(pl.retries.retryAt)
+	waits := pl.models.none(pl.meter.o.Policy()) || now.Before(pl.retries.retryAt)
 	if !waits && !pl.retries.forbids(OnRepair, now) {
 		if j := pl.planRepair(s, used); j != nil {
 			return j
@@ -125,34 +125,38 @@ func (pl *planner) planPrepare(s view, used int) *job {
 	if pl.deficit > 0 {
 		need := pl.deficit
 		pl.deficit = 0
-		if j := pl.planLeaf(planSpan(s, need, p.tailLimits(pl.meter.budget())), OnPrepare, false); j != nil {
+		if j := pl.planLeaf(planNearest(s, need, p.tailLimits(pl.meter.budget())), OnPrepare, false); j != nil {
 			return j
 		}
 	}
-	if p.Prepare() == 0 || float64(used) < p.Prepare()*float64(pl.meter.window()) {
+	if p.Prepare() == 0 || float64(used) < p.Prepare()*float64(pl.meter.o.Window()) {
 		return nil
 	}
 	sp := planAhead(s, min(p.spanTokens(pl.meter.budget()), pl.models.by.Piece(p.TargetPct)), p.tail(pl.meter.budget()))
 	return pl.planLeaf(sp, OnPrepare, false)
 }
 
-// spanWithoutModel is how many tokens the extractive summarizer summarizes ahead at once.
-const spanWithoutModel = 2000
+// How many tokens the extractive summarizer summarizes ahead at once.
+const (
+	spanWithoutModel    = 2000
+	minSpanWithoutModel = 1000
+)
 
 // planFree plans work ahead if there is no model. It costs nothing, so it does not wait for
 // prepare_threshold, and what people say becomes a memory long before a level is reached. A small
 // window reaches a level just as soon, so nothing is planned there.
 func (pl *planner) planFree(s view) *job {
 	p := pl.policy
-	if pl.models.has(p) || p.Prepare() == 0 || p.spanTokens(pl.meter.budget()) < spanWithoutModel {
+	size := min(p.spanTokens(pl.meter.budget()), spanWithoutModel)
+	if pl.models.has(p) || p.Prepare() == 0 || size < minSpanWithoutModel {
 		return nil
 	}
-	return pl.planLeaf(planAhead(s, spanWithoutModel, spanWithoutModel/2), OnPrepare, true)
+	return pl.planLeaf(planAhead(s, size, spanWithoutModel/2), OnPrepare, true)
 }
 
 // planRequest plans a request, or returns why there is nothing to do.
 func (pl *planner) planRequest(w Requested) (*job, string) {
-	s := pl.ahead
+	s := pl.ahead()
 	sp := planSpan(s, s.MessageCost+1, pl.policy.tailLimits(pl.meter.budget()))
 	switch {
 	case w.Trigger == OnSelf && len(sp.lines) > 0 && s.Head.Spared.Overlaps(sp.Span):
@@ -165,7 +169,6 @@ func (pl *planner) planRequest(w Requested) (*job, string) {
 		return nil, reason
 	}
 	j := pl.planLeaf(sp, w.Trigger, pl.models.none(pl.policy))
-	j.asked = w
 	j.row.Focus = cmp.Or(w.Focus, j.row.Focus)
 	return j, ""
 }
@@ -176,7 +179,7 @@ func (pl *planner) coversAll(trigger Trigger, running Summary) bool {
 	if running.Kind != Leaf || running.Trigger == OnRepair || running.Trigger == OnPrepare {
 		return false
 	}
-	rest := pl.ahead.with([]Summary{running})
+	rest := pl.ahead().with([]Summary{running})
 	sp := planSpan(rest, rest.MessageCost+1, pl.policy.tailLimits(pl.meter.budget()))
 	return pl.whyNot(trigger, rest.turnSince(pl.appliedAt), sp.tokens) != ""
 }

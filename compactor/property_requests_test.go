@@ -28,16 +28,14 @@ const plenty = 1 << 40
 
 // limits are what may forbid a job.
 type limits struct {
-	credit atomic.Int64 // requests to models that the budget still allows
-	vetoes atomic.Bool  // the hook forbids every job
-	ended  *requestEnds // of the current process
+	credit atomic.Int64          // requests to models that the budget still allows
+	vetoes atomic.Bool           // the hook forbids every job
+	wanted []*compactor.Progress // of the current process
 }
-
-type requestEnds struct{ started, ended atomic.Int64 }
 
 func (l *limits) limit(o *compactor.Options, hook bool) {
 	l.credit.Store(plenty)
-	l.ended = &requestEnds{}
+	l.wanted = nil
 	o.Spend = func(counts bool) error {
 		left := l.credit.Load()
 		if counts {
@@ -78,18 +76,27 @@ func (m *machine) compactOtherwise(rt *rapid.T) {
 			with[key] = fmt.Sprint(one(rt, "value", 0, 1, 5, 300)) // where it is out of range it is left out
 		}
 	}
-	ends := m.ended
 	w := compactor.Requested{
 		Trigger: one(rt, "trigger", compactor.OnManual, compactor.OnSelf), Focus: one(rt, "focus", "", "the tea"), With: with,
-		Began: func(e compactor.Event) {
-			if e.State == compactor.EventStarted || e.State == compactor.EventScheduled {
-				ends.started.Add(1)
-			}
-		},
-		Ended: func(compactor.Event) { ends.ended.Add(1) },
 	}
-	m.r.c.do(func() { m.r.c.Compactor.Compact(w) })
+	m.ask(w)
 	m.waitForWorker(rt)
+}
+
+// ask requests a compaction, and does not wait for an answer: the worker may be held.
+func (m *machine) ask(w compactor.Requested) {
+	m.r.c.do(func() { m.wanted = append(m.wanted, m.r.c.Compactor.Compact(w)) })
+}
+
+// checkRequestsEnd checks that each request was answered, and that what it started or scheduled has ended.
+func (m *machine) checkRequestsEnd(rt *rapid.T) {
+	if m.loose || m.held || m.r.c.Busy() {
+		return
+	}
+	for _, p := range m.wanted {
+		runs := p.Began.State == compactor.EventStarted || p.Began.State == compactor.EventScheduled
+		check.Require(rt, p.Began.State != "" && runs == (p.Ended.State != ""), "a request began with %+v and ended with %+v", p.Began, p.Ended)
+	}
 }
 
 func (m *machine) brief(rt *rapid.T) {

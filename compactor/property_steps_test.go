@@ -108,7 +108,9 @@ var steps = []operation{
 	{"worker's mood", 3, true, func(m *machine, rt *rapid.T) { m.mood.Store(int32(below(rt, len(moods), "mood"))) }},
 	{"budget is nearly spent", 2, true, func(m *machine, rt *rapid.T) { m.credit.Store(int64(below(rt, 4, "requests left"))) }},
 	{"hook forbids", 1, true, func(m *machine, _ *rapid.T) { m.vetoes.Store(true) }},
-	{"worker held", 3, true, func(m *machine, rt *rapid.T) { m.holdWorkerAt(rt, one(rt, "place", atWork, atStarted, atMade)) }},
+	{"worker held", 3, true, func(m *machine, rt *rapid.T) {
+		m.holdWorkerAt(rt, one(rt, "place", atWork, atStarted, atMade, atPlanned, atWritten))
+	}},
 	{"disk refuses", 2, true, func(m *machine, rt *rapid.T) { m.failDisk(rt, below(rt, 12, "statements it takes still")) }},
 	{"crash", 1, true, func(m *machine, rt *rapid.T) { m.disk.dead.Store(true); m.reopen(rt) }},
 	{"crash soon", 2, true, func(m *machine, rt *rapid.T) { m.disk.arm(1+below(rt, 12, "calls"), chance(rt, 2, "on disk")) }},
@@ -226,6 +228,6 @@ func (m *machine) compact(rt *rapid.T) {
 		m.r.c.Check(context.Background())
 		return
 	}
-	m.r.c.Compact(compactor.OnManual, "")
+	m.ask(compactor.Requested{Trigger: compactor.OnManual})
 	m.waitForWorker(rt)
 }

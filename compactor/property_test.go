@@ -135,7 +135,8 @@ func newMachine(t *testing.T, rt *rapid.T, f *file, all *tally) *machine {
 		size:   one(rt, "real tokens for one estimated", 0, 0, 0, 0.6, 0.9, 1.2, 1.7),
 	}
 	m.r.tune = []func(*compactor.Options){m.configure}
-	m.r.hold = m.slowJob
+	m.r.hold = m.runWork
+	m.r.listen = m.onEvents
 	m.loose = chance(rt, 4, "nobody waits for the worker")
 	m.hooked = chance(rt, 4, "a hook")
 	m.silent = chance(rt, 8, "nobody ever speaks to the bot")
@@ -198,11 +199,6 @@ func (m *machine) configure(o *compactor.Options) {
 	o.Records = m.disk
 	o.Now = m.now
 	m.limit(o, m.hooked)
-	told := o.After
-	o.After = func(e compactor.Event) {
-		told(e)
-		m.onEvent(e)
-	}
 }
 
 func (m *machine) end() {
@@ -222,9 +218,7 @@ func (m *machine) checkAfterStep(rt *rapid.T, whole bool) {
 		rt.Fatal(*why)
 	}
 	m.checkStatus(rt)
-	began := m.ended.started.Load()
-	ended := m.ended.ended.Load()
-	check.Require(rt, began == ended || m.loose || m.held || m.r.c.Busy(), "%d requests began, %d have ended", began, ended)
+	m.checkRequestsEnd(rt)
 	err := m.r.checkPublishedState()
 	check.Require(rt, err == nil || m.disk.dead.Load(), "%v", err) // the worker may just have been killed after a commit
 	if whole {

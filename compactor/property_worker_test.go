@@ -101,7 +101,9 @@ func beginnings(seqs []int64) (texts []string) {
 const (
 	atStarted = iota + 1 // its row is running
 	atWork               // the model is working
-	atMade               // the summary is made, but not yet returned
+	atMade               // the summary is stored, and the engine does not know it yet
+	atPlanned            // its row is not written yet
+	atWritten            // its row is running, and the engine does not know it yet
 )
 
 type gate struct {
@@ -168,42 +170,65 @@ func (m *machine) waitForWorker(rt *rapid.T) {
 	}
 }
 
-// slowJob runs a job, and delays it. Filling a placeholder, with its folds, runs concurrently and is never held.
-func (m *machine) slowJob(e compactor.Event, slow func() func()) (finish func()) {
-	if e.By == compactor.ByExtractive && (e.Trigger == compactor.OnRepair || e.Trigger == compactor.OnRollup) {
-		return slow()
+// runWork runs a piece of work, and delays it. Filling a placeholder, with its folds, runs concurrently and is never held.
+func (m *machine) runWork(work compactor.Work) compactor.Result {
+	row, summarizes := work.Row()
+	if row.By == compactor.ByExtractive && (row.Trigger == compactor.OnRepair || row.Trigger == compactor.OnRollup) {
+		return work.Run()
 	}
-	m.waitAtGate(context.Background(), atStarted)
-	finish = slow()
-	m.waitAtGate(context.Background(), atMade)
-	return finish
+	before := atPlanned
+	after := atWritten
+	if summarizes {
+		before = atStarted
+		after = atMade
+	}
+	m.waitAtGate(context.Background(), before)
+	r := work.Run()
+	m.waitAtGate(context.Background(), after)
+	return r
 }
 
-// onEvent receives each step of a compaction on the owner's goroutine: the reported numbers equal a new count.
-func (m *machine) onEvent(e compactor.Event) {
-	m.tally.add(1, "events:", e.State, e.Kind, e.By, e.Trigger)
+// onEvents receives what happened in a step of the owner: the numbers of what is applied follow from each other, and the last one
+// equals a new count.
+func (m *machine) onEvents(events []compactor.Event) {
+	for _, e := range events {
+		m.tally.add(1, "events:", e.State, e.Kind, e.By, e.Trigger)
+		m.onEvent(e)
+	}
 	used := m.r.c.Compactor.StatusReader()().Used
+	if n := len(events); n > 0 && m.preparedNow() && events[n-1].State == compactor.EventApplied && m.lastly != used {
+		m.fail("%d tokens are used after what was applied last, and it reports %d: %+v", used, m.lastly, events)
+	}
+}
+
+func (m *machine) onEvent(e compactor.Event) {
 	switch e.State {
 	case compactor.EventPrepared:
 		m.preparedIn = m.r.c.steps
 		m.preparedBy = m.r.c
-		m.before = used
-		m.lastly = used
+		m.before = e.BeforeTokens
+		m.lastly = e.BeforeTokens
 	case compactor.EventNoop: // a stale row goes, and the state is read anew
-		if e.BeforeTokens == m.lastly {
-			m.lastly = used
+		if e.BeforeTokens == m.lastly && e.AfterTokens > 0 {
+			m.lastly = e.AfterTokens
 		}
 	case compactor.EventApplied:
 		m.applied.Add(1)
-		wrong := e.AfterTokens != used
 		if e.BeforeTokens == m.lastly { // a level's demand is applied in several steps
 			m.before = m.lastly
 		}
 		m.lastly = e.AfterTokens
-		if wrong || m.preparedIn == m.r.c.steps && m.preparedBy == m.r.c && e.BeforeTokens != m.before {
-			why := fmt.Sprintf("an applied summary reports %d and %d tokens before and after it, and there were %d and %d: %+v",
-				e.BeforeTokens, e.AfterTokens, m.before, used, e)
-			m.problem.CompareAndSwap(nil, &why) // reported on the test's goroutine
+		if m.preparedNow() && e.BeforeTokens != m.before {
+			m.fail("an applied summary reports %d tokens before it, and there were %d: %+v", e.BeforeTokens, m.before, e)
 		}
 	}
+}
+
+// preparedNow reports whether something was prepared in this step of the owner.
+func (m *machine) preparedNow() bool { return m.preparedIn == m.r.c.steps && m.preparedBy == m.r.c }
+
+// fail notes a problem, which is reported on the test's goroutine.
+func (m *machine) fail(format string, args ...any) {
+	why := fmt.Sprintf(format, args...)
+	m.problem.CompareAndSwap(nil, &why)
 }

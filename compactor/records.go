@@ -3,6 +3,7 @@ package compactor
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
@@ -48,15 +49,6 @@ type Records interface {
 // Job is one compaction being made.
 type Job = summarize.Job
 
-// state returns the current state as far as it is on disk: without the running turn's
-// messages, and with those verbatim that are hidden in memory alone.
-func (c *Compactor) state() *transcript.State {
-	s := *c.view.state
-	s.Open = c.view.Open
-	s.Running = c.rows()
-	return &s
-}
-
 // commitTries is how often a change is decided: edits, deletions and pins in the meantime make it
 // stale.
 const commitTries = 3
@@ -66,7 +58,7 @@ const commitTries = 3
 // transcript.ErrStale: it changed too often.
 func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (transcript.Change, error)) (change transcript.Change, err error) {
 	for range commitTries {
-		s := c.state()
+		s := c.view.current(c.rows())
 		var head Head
 		change, err = decide(s)
 		if err == nil && !change.Empty() {
@@ -75,6 +67,7 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 		if err == nil {
 			if !change.Empty() {
 				c.view.committed(change, head)
+				c.outdate(func(j *job) bool { return undoes(change, j.row) })
 			}
 			return change, nil
 		}
@@ -87,4 +80,9 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 		}
 	}
 	return change, err
+}
+
+// undoes reports whether a change undoes a summary that overlaps a row. The row may be on disk and not in the state yet.
+func undoes(change transcript.Change, row Summary) bool {
+	return slices.ContainsFunc(change.Summaries, func(old Summary) bool { return old.State == Undone && old.Overlaps(row.Span) })
 }

@@ -15,6 +15,7 @@ const (
 	reasonShort   = "there is nothing old enough to summarize; the newest messages always stay verbatim"
 	reasonLittle  = "the older messages are too short; a summary would not be shorter"
 	reasonRunning = "a compaction is already running"
+	reasonUndone  = "it was canceled by /undo"
 	reasonEnd     = "the program is shutting down: ask again when it is back"
 	reasonJust    = "the conversation was just compacted, and there is nothing new to summarize"
 	reasonSelfOff = "compaction is switched off here; only people may request it"
@@ -29,25 +30,33 @@ const (
 // ErrSpent means that no model may be called for now, because it would cost too much, say.
 var ErrSpent = errors.New("model calls are not allowed here for now")
 
-// Requested is a requested compaction. Neither of its functions may block.
+// Requested is a requested compaction.
 type Requested struct {
 	Trigger Trigger
 	Focus   string // what the summary should keep
 	With    Patch  // over the policy, for this compaction alone; values that make it invalid are left out
-
-	// Began is called once, with an event that says that the compaction started or is scheduled, or
-	// why there is nothing to do: immediately, or after Before has returned, for which a turn
-	// (OnSelf) does not wait. May be nil.
-	Began func(Event)
-	// Ended is called once for a compaction that started or was scheduled, with its outcome: applied,
-	// failed, a noop with the reason, or prepared if it has to wait for room. May be nil.
-	Ended func(Event)
 }
 
-// over returns the policy of the request over p. A request that sets only one of keep_last_n and
+// Progress is what has become of a requested compaction. The compactor changes it, so only the owner's goroutine reads it.
+type Progress struct {
+	// Began says that the compaction started or is scheduled, or why there is nothing to do. Its State is empty until Before
+	// has returned, for which a turn (OnSelf) does not wait.
+	Began Event
+	// Ended is the outcome of a compaction that started or was scheduled: applied, failed, a noop with the reason, or prepared if
+	// it has to wait for room. Its State is empty until then.
+	Ended Event
+}
+
+// request is a request that waits or is planned.
+type request struct {
+	Requested
+	progress *Progress
+}
+
+// over returns the policy of this moment, with the request's settings. A request that sets only one of keep_last_n and
 // keep_last_turns disables the other.
-func (w Requested) over(p Policy) Policy {
-	p, _ = w.With.Fit(p)
+func (w Requested) over(m meter) Policy {
+	p, _ := w.With.Fit(m.o.Policy())
 	_, messages := w.With["keep_last_n"]
 	_, turns := w.With["keep_last_turns"]
 	switch {
@@ -56,70 +65,65 @@ func (w Requested) over(p Policy) Policy {
 	case turns && !messages:
 		p.KeepLastN = 0
 	}
-	return p
+	return p.At(m.o.Window())
 }
 
 // Compact summarizes everything older than the newest messages on request. While another job runs,
 // one request of people (OnManual) is queued, unless that job leaves nothing to do: it starts when the
 // job ends, and is lost if the process ends first.
-func (c *Compactor) Compact(w Requested) {
+func (c *Compactor) Compact(requested Requested) *Progress {
+	w := request{requested, new(Progress)}
 	if w.Trigger == OnManual {
 		c.forgetDeclined()
 		c.undoLifted = true // even if there is nothing to do, or not now
 	}
-	if c.busy == nil {
+	switch {
+	case c.busy == nil:
 		c.startRequest(w)
-		return
+	case w.Trigger != OnManual || c.queued != nil || c.planner(w.over(c.meter)).coversAll(w.Trigger, c.busy.row):
+		w.progress.answer(c.refuse(w, reasonRunning))
+	default:
+		c.queued = &w
+		w.progress.began(c.notify(Event{State: EventScheduled, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window()}))
 	}
-	if w.Trigger != OnManual || c.queued != nil || c.requestPlanner(w).coversAll(w.Trigger, c.busy.row) {
-		w.answer(c.refuse(w, reasonRunning))
-		return
-	}
-	c.queued = &w
-	w.began(c.notify(Event{State: EventScheduled, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window()}))
+	return w.progress
 }
 
-// began calls Began, unless it was called before.
-func (w *Requested) began(e Event) {
-	if w.Began != nil {
-		w.answer(e)
-	}
-}
-
-// answer calls Began, or Ended if Began was called before, each once.
-func (w *Requested) answer(e Event) {
-	notify := w.Began
-	w.Began = nil
-	if notify == nil {
-		notify = w.Ended
-		w.Ended = nil
-	}
-	if notify != nil {
-		notify(e)
+// began sets Began, unless it is set.
+func (p *Progress) began(e Event) {
+	if p != nil && p.Began.State == "" {
+		p.Began = e
 	}
 }
 
-// requestPlanner returns a planner under the policy of a request.
-func (c *Compactor) requestPlanner(w Requested) *planner {
-	return c.planner(w.over(c.o.Policy()).At(c.o.Window()))
+// answer sets Began, or Ended if Began is set, each once.
+func (p *Progress) answer(e Event) {
+	switch {
+	case p == nil:
+	case p.Began.State == "":
+		p.Began = e
+	case p.Ended.State == "":
+		p.Ended = e
+	}
 }
 
-func (c *Compactor) startRequest(w Requested) {
+func (c *Compactor) startRequest(w request) {
 	if c.ctx.Err() != nil {
-		w.answer(c.refuse(w, reasonEnd))
+		w.progress.answer(c.refuse(w, reasonEnd))
 		return
 	}
-	j, reason := c.requestPlanner(w).planRequest(w)
-	if j != nil {
-		c.startJob(j)
+	j, reason := c.planner(w.over(c.meter)).planRequest(w.Requested)
+	if j == nil {
+		w.progress.answer(c.refuse(w, reason))
 		return
 	}
-	w.answer(c.refuse(w, reason))
+	j.progress = w.progress
+	c.start(j)
 }
 
 // refuse reports why nothing was planned. If prepared summaries are waiting, it applies them and
 // returns their event instead.
-func (c *Compactor) refuse(w Requested, reason string) Event {
+func (c *Compactor) refuse(w request, reason string) Event {
 	little := reason == reasonShort || reason == reasonLittle || reason == reasonJust
 	if little && c.apply(c.ctx, demand{share: 1}) {
 		return c.reports.last
@@ -148,7 +152,7 @@ var EventStates = []EventState{EventScheduled, EventStarted, EventPrepared, Even
 // Triggers lists all triggers of events.
 var Triggers = []Trigger{OnBackground, OnAggressive, OnEmergency, OnManual, OnSelf, OnReactive, OnRepair, OnRollup, OnPrepare, OnNew, OnRewrite}
 
-// Event is one step of a compaction. The same value goes to the log, callbacks, connectors, --json
+// Event is one step of a compaction. The same value goes to the log, hooks, connectors, --json
 // and /context.
 type Event struct {
 	ID           int64      `json:"id"` // the row; 0: none
@@ -165,7 +169,8 @@ type Event struct {
 	Summary      string     `json:"summary"`
 	Error        string     `json:"error"` // why it failed or why there was nothing to do
 
-	// Stopped says that a failed one was stopped from outside, as by the end of the program, and is made later.
+	// Stopped says that a failed one was stopped from outside, as by the end of the program, and is made later; that an
+	// undone one was canceled before it was applied.
 	Stopped bool `json:"-"`
 
 	// Set contains the rows applied or undone in one step, this one among them, by From.
@@ -182,8 +187,6 @@ func (e Event) LogValue() slog.Value {
 		slog.Int("messages", e.Messages), slog.Int("before_tokens", e.BeforeTokens), slog.Int("after_tokens", e.AfterTokens),
 		slog.Int("window", e.Window), slog.String("error", e.Error))...)
 }
-
-// Callbacks: Before may veto a job, After receives the result.
 
 // Proposal is a job that is about to start.
 type Proposal struct {
@@ -208,7 +211,7 @@ func (c *Compactor) vetoed(j *job, reason error) {
 	e := c.reports.event(j.row, EventNoop)
 	e.Error = reason.Error()
 	c.notify(e)
-	j.asked.answer(e)
+	j.progress.answer(e)
 }
 
 // notify emits an event, and returns it.
@@ -217,10 +220,9 @@ func (c *Compactor) notify(e Event) Event {
 	if e.State == EventApplied || e.State == EventFailed || e.State == EventNoop {
 		for _, j := range c.running() {
 			if e.ID != 0 && e.ID == j.requestedRow() {
-				defer j.asked.answer(e)
+				j.progress.answer(e)
 			}
 		}
 	}
-	c.reports.after(e)
 	return e
 }

@@ -90,11 +90,7 @@ func peopleCost(rows ...Summary) int {
 
 // rewritten reports the new version of a row. What is made from the old one makes no further request.
 func (c *Compactor) rewritten(old Summary, before int) Event {
-	for _, j := range c.running() {
-		if j.row.Overlaps(old.Span) {
-			j.outdate()
-		}
-	}
+	c.outdate(func(j *job) bool { return j.row.Overlaps(old.Span) })
 	rows := c.view.Head.Rows()
 	i := slices.IndexFunc(rows, func(row Summary) bool { return row.Span == old.Span })
 	if i < 0 {

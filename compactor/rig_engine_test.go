@@ -21,19 +21,18 @@ import (
 	"cairn/transcript"
 )
 
-// owner owns an engine as a conversation's loop does: only one goroutine at a time calls it. Its
-// callbacks may query the engine.
+// owner owns an engine as a conversation's loop does: only one goroutine at a time calls it.
 type owner struct {
 	*compactor.Compactor
 	now      func() time.Time
 	children sync.WaitGroup
-	hold     func(started compactor.Event, slow func() func()) (finish func()) // runs a job; nil: without delay
+	hold     func(compactor.Work) compactor.Result // runs a piece of work; nil: without delay
+	listen   func([]compactor.Event)               // called with the events of a step; it may query the engine
 
 	mu      sync.Mutex // guards the engine and everything below
 	changed chan struct{}
 	alarm   *time.Timer
 	steps   int // so far
-	started compactor.Event
 }
 
 func openOwner(t testing.TB, o compactor.Options) *owner {
@@ -42,30 +41,23 @@ func openOwner(t testing.TB, o compactor.Options) *owner {
 	if o.Now != nil {
 		w.now = o.Now
 	}
-	o.Start = w.start
-	after := o.After
-	o.After = func(e compactor.Event) {
-		if e.State == compactor.EventStarted {
-			w.started = e
-		}
-		if after != nil {
-			after(e)
-		}
-	}
 	w.Compactor = check.Must(compactor.Open(context.Background(), o))(t)
 	return w
 }
 
-func (w *owner) start(slow func() (finish func())) {
-	started := w.started
-	w.started = compactor.Event{}
-	w.children.Go(func() {
-		if started.State != "" && w.hold != nil {
-			w.do(w.hold(started, slow))
-		} else {
-			w.do(slow())
-		}
-	})
+// attend takes what the engine has for its owner.
+func (w *owner) attend() {
+	w.listen(w.Events())
+	for _, one := range w.Work() {
+		w.children.Go(func() {
+			run := w.hold
+			if run == nil {
+				run = compactor.Work.Run
+			}
+			r := run(one)
+			w.do(func() { w.Done(r) })
+		})
+	}
 }
 
 // do runs f while nothing else uses the engine.
@@ -74,6 +66,7 @@ func (w *owner) do(f func()) {
 	defer w.mu.Unlock()
 	w.steps++
 	f()
+	w.attend()
 	if w.alarm != nil {
 		w.alarm.Stop()
 		w.alarm = nil
@@ -128,14 +121,17 @@ func (w *owner) Close() {
 
 // Compact waits until it is known whether a job starts.
 func (w *owner) Compact(trigger compactor.Trigger, focus string) compactor.Event {
-	return w.request(compactor.Requested{Trigger: trigger, Focus: focus})
+	began, _ := w.request(compactor.Requested{Trigger: trigger, Focus: focus})
+	return began
 }
 
-func (w *owner) request(wanted compactor.Requested) compactor.Event {
-	began := make(chan compactor.Event, 1)
-	wanted.Began = func(e compactor.Event) { began <- e }
-	w.do(func() { w.Compactor.Compact(wanted) })
-	return <-began
+func (w *owner) request(wanted compactor.Requested) (began compactor.Event, p *compactor.Progress) {
+	w.do(func() { p = w.Compactor.Compact(wanted) })
+	_ = w.until(context.Background(), func() bool {
+		began = p.Began
+		return began.State != ""
+	})
+	return began, p
 }
 
 func get[T any](w *owner, f func() T) (v T) {

@@ -33,9 +33,10 @@ type rig struct {
 	name   string // of the conversation; empty: terminal:test
 	window int
 	policy compactor.Policy
-	worker *llmtest.Model                                                    // nil: no model
-	tune   []func(*compactor.Options)                                        // what changes the options that open makes
-	hold   func(started compactor.Event, slow func() func()) (finish func()) // see owner
+	worker *llmtest.Model                        // nil: no model
+	tune   []func(*compactor.Options)            // what changes the options that open makes
+	hold   func(compactor.Work) compactor.Result // see owner
+	listen func([]compactor.Event)               // called with the events of a step of the owner; nil: nobody listens
 
 	store   *store.Store
 	conv    *store.Conversation
@@ -107,11 +108,6 @@ func (r *rig) open() {
 		Learned: func() *llm.Learned { return &r.learned },
 		System:  "You are a test.", MaxOutput: 100,
 		Log: slog.New(slog.DiscardHandler),
-		After: func(e compactor.Event) {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.events = append(r.events, e)
-		},
 	}
 	if r.worker != nil {
 		o.Worker = &learner{Model: r.worker}
@@ -121,6 +117,16 @@ func (r *rig) open() {
 	}
 	r.c = openOwner(r.t, o)
 	r.c.hold = r.hold
+	r.c.listen = r.hear
+}
+
+func (r *rig) hear(events []compactor.Event) {
+	r.mu.Lock()
+	r.events = append(r.events, events...)
+	r.mu.Unlock()
+	if r.listen != nil {
+		r.listen(events)
+	}
 }
 
 // slow skips a test under the race detector, and runs it beside others.

@@ -1,30 +1,68 @@
 package compactor
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
-	"cairn/compactor/summarize"
 	"cairn/transcript"
 )
 
-// A job runs through these steps: startJob, begin, store, finish. What is slow between them runs
-// through Options.Start; the steps themselves run on the owner's goroutine.
+// A job is planned and starts; its row is written; its summary is made and stored; then it ends, and what it leads to starts.
+// The slow parts are Work.
+
+// Work returns the slow work that has become due since the last call. The owner runs each piece in any goroutine and passes its
+// result to Done; also after Close, when it ends soon.
+func (c *Compactor) Work() []Work {
+	due := c.work
+	c.work = nil
+	return due
+}
+
+// Done receives the result of a piece of work.
+func (c *Compactor) Done(r Result) {
+	j := r.job
+	if j.restarts {
+		j.restarts = false
+		j.row.Focus = ""
+		r.row.Focus = ""
+		if r.record == nil {
+			c.start(j)
+			return
+		}
+		j.ctx, j.cancel = context.WithCancel(c.ctx)
+	}
+	switch {
+	case r.veto != nil:
+		c.vetoed(j, r.veto)
+		c.end(j, nil)
+	case j.record == nil:
+		c.begun(j, r)
+	case r.err != nil:
+		c.finish(j, r.err)
+	default:
+		j.row = r.row
+		c.view.setPrepared(append(slices.Clip(c.view.prepared()), j.row))
+		_ = c.Changed(c.ctx) // what it has read; with an error the next check tries again
+		if slices.Contains(transcript.IDs(c.view.prepared()), j.row.ID) {
+			e := c.reports.event(j.row, EventPrepared)
+			e.BeforeTokens = c.meter.used(c.view)
+			c.notify(e)
+		}
+		c.finish(j, nil)
+	}
+}
 
 // proceed starts the job that is due, and schedules the next wake-up.
 func (c *Compactor) proceed() {
 	c.wake = time.Time{}
-	if c.ctx.Err() != nil || c.o.Start == nil {
+	if c.ctx.Err() != nil {
 		return
 	}
 	pl := c.planner(c.meter.policy())
 	if c.filling == nil {
 		if j := pl.planFill(); j != nil {
-			c.startJob(j)
+			c.start(j)
 		}
 	}
 	if c.busy != nil || c.filling != nil {
@@ -34,19 +72,60 @@ func (c *Compactor) proceed() {
 	c.undoLifted = pl.undoLifted
 	c.tokenDeficit = pl.deficit
 	if j != nil {
-		c.startJob(j)
+		c.start(j)
 		return
 	}
 	c.terms = nil
 	c.wake = pl.nextWake()
 }
 
+// start starts a job: its row is to be written.
+func (c *Compactor) start(j *job) {
+	j.ctx, j.cancel = context.WithCancel(c.ctx)
+	j.unchanged, j.outdate = context.WithCancel(context.Background())
+	if j.unfocused {
+		j.row.Focus = ""
+	}
+	*c.holder(j) = j
+	first := beginning{narrow: c.planner(j.policy).narrowed(j, c.o.Records), records: c.o.Records}
+	if c.o.Before != nil && !j.allowed {
+		p := Proposal{Event: c.reports.event(j.row, EventStarted), Tokens: j.tokens, Focus: j.row.Focus}
+		p.BeforeTokens = c.meter.used(c.view)
+		first.before = func(ctx context.Context) (focus string, veto error) { return c.o.before(ctx, p) }
+	}
+	if first.before == nil || j.row.Trigger == OnSelf { // a turn waits for this answer and must not wait for Before
+		j.progress.began(c.reports.event(j.row, EventStarted))
+	}
+	c.work = append(c.work, Work{j, first, c.o.Log})
+}
+
+// begun goes on with a job whose row is written, unless that failed.
+func (c *Compactor) begun(j *job, r Result) {
+	j.progress.began(c.reports.event(j.row, EventStarted))
+	j.row = r.row
+	j.record = r.record
+	if r.err != nil {
+		c.finish(j, r.err)
+		return
+	}
+	e := c.reports.event(j.row, EventStarted)
+	e.BeforeTokens = c.meter.used(c.view)
+	c.notify(e)
+	pl := c.planner(j.policy)
+	c.work = append(c.work, Work{j, summarizing{c.models.by, pl.assignment(j)}, c.o.Log})
+	c.terms = pl.terms
+}
+
 // jobs are the jobs at work, and the request that waits for them.
 type jobs struct {
-	busy    *job       // nil: nothing is being summarized
-	filling *job       // nil: no placeholder is being filled
-	queued  *Requested // starts when the running work ends; nil if there is none
+	busy    *job     // nil: nothing is being summarized
+	filling *job     // nil: no placeholder is being filled
+	queued  *request // starts when the running work ends; nil if there is none
+	work    []Work   // what the owner is to run
 }
+
+// Busy reports whether any work is running.
+func (js *jobs) Busy() bool { return js.busy != nil || js.filling != nil }
 
 // holder returns the field that holds j while it runs.
 func (js *jobs) holder(j *job) **job {
@@ -61,6 +140,15 @@ func (js *jobs) running() []*job {
 	return slices.DeleteFunc([]*job{js.busy, js.filling}, func(j *job) bool { return j == nil })
 }
 
+// outdate ends those of the running jobs for which it returns true: they make no further request, and store no summary.
+func (js *jobs) outdate(which func(j *job) bool) {
+	for _, j := range js.running() {
+		if which(j) {
+			j.outdate()
+		}
+	}
+}
+
 // rows returns the rows of jobs that are running on disk, too.
 func (js *jobs) rows() (rows []Summary) {
 	for _, j := range js.running() {
@@ -72,121 +160,23 @@ func (js *jobs) rows() (rows []Summary) {
 }
 
 // ForgetFocus drops the focus of requests and of jobs whose rows are not written yet: somebody wants their words to be forgotten.
+// If one is being written, it is written again: see Restarts.
 func ForgetFocus(c *Compactor) {
 	if c.queued != nil {
 		c.queued.Focus = ""
 	}
 	for _, j := range c.running() {
-		j.unfocused = true // its row may be in use
+		j.unfocused = true
+		j.restarts = j.record == nil
+		if j.restarts {
+			j.cancel()
+		}
 	}
 }
 
-// startJob calls Before and narrows a repair in the background; then begin goes on.
-func (c *Compactor) startJob(j *job) {
-	j.ctx, j.cancel = context.WithCancel(c.ctx)
-	j.unchanged, j.outdate = context.WithCancel(context.Background())
-	*c.holder(j) = j
-	asks := c.o.Before != nil && !j.allowed
-	if !asks || j.row.Trigger == OnSelf { // a turn waits for this answer and must not wait for Before
-		j.asked.began(c.reports.event(j.row, EventStarted))
-	}
-	narrow := c.planner(j.policy).narrowed(j, c.o.Records)
-	p := Proposal{Event: c.reports.event(j.row, EventStarted), Tokens: j.tokens, Focus: j.row.Focus}
-	p.BeforeTokens = c.meter.used(c.view)
-	c.o.Start(func() func() {
-		var focus string
-		var veto, err error
-		if asks {
-			focus, veto = c.o.before(j.ctx, p)
-		}
-		row := j.row
-		if veto == nil {
-			row, err = narrow(j.ctx)
-		}
-		return func() {
-			if veto != nil {
-				c.vetoed(j, veto)
-				c.end(j, nil)
-				return
-			}
-			j.asked.began(c.reports.event(j.row, EventStarted))
-			j.row = row
-			j.row.Focus = cmp.Or(focus, j.row.Focus)
-			if j.unfocused {
-				j.row.Focus = ""
-			}
-			c.begin(j, err)
-		}
-	})
-}
-
-// begin writes j's row and starts its summarizer; err says why the row could not be narrowed.
-func (c *Compactor) begin(j *job, err error) {
-	var record Job
-	if err == nil {
-		record, err = c.o.Records.Begin(j.ctx, j.row)
-		if err != nil {
-			err = fmt.Errorf("write the compaction: %w", err)
-		}
-	}
-	if err != nil {
-		c.finish(j, err)
-		return
-	}
-	j.row.ID = record.ID()
-	c.report(c.reports.event(j.row, EventStarted))
-	pl := c.planner(j.policy)
-	a := pl.assignment(j)
-	c.terms = pl.terms
-	c.o.Start(func() func() {
-		s, err := c.models.by.Summarize(j.ctx, a, record)
-		return func() { c.store(j, record, s, err) }
-	})
-}
-
-// store stores the summarizer's result: the row becomes prepared, and its memories count.
-func (c *Compactor) store(j *job, record Job, summary summarize.Summary, err error) {
-	row := j.row
-	if err == nil {
-		summary.Text = transcript.WithoutMarks(summary.Text)
-		row.State = Prepared
-		row.Text = summary.Text
-		row.Sources = summary.Sources
-		summary.Lines = row.LinesIn(summary.Lines)
-		row.Lines = summary.Lines
-		row.Dropped = summary.Dropped
-		row = row.Dropping(summary.DroppedLines...)
-		summary.DroppedLines = row.DroppedLines
-		row.Model = cmp.Or(summary.Model, row.Model)
-		row.Tokens = row.Cost()
-		summary.Tokens = row.Tokens
-		var saved []summarize.MemoryDraft
-		saved, err = record.Store(j.ctx, summary)
-		if err == nil {
-			j.row = row
-			if c.o.Saved != nil {
-				c.o.Saved(saved)
-			}
-			c.view.setPrepared(append(slices.Clip(c.view.prepared()), row))
-			_ = c.Changed(c.ctx) // what it has read; with an error the next check tries again
-			if slices.Contains(transcript.IDs(c.view.prepared()), row.ID) {
-				c.report(c.reports.event(row, EventPrepared))
-			}
-			c.finish(j, nil)
-			return
-		}
-	}
-	// The row must become failed even if the process is stopping.
-	late, cancel := context.WithTimeout(context.WithoutCancel(j.ctx), 5*time.Second)
-	defer cancel()
-	saved, failErr := record.Fail(late, inWords(err))
-	if failErr != nil {
-		err = errors.Join(err, failErr)
-	}
-	if c.o.Saved != nil && len(saved) > 0 {
-		c.o.Saved(saved)
-	}
-	c.finish(j, err)
+// Restarts reports whether a row may still be written with a focus from before ForgetFocus.
+func Restarts(c *Compactor) bool {
+	return slices.ContainsFunc(c.running(), func(j *job) bool { return j.restarts })
 }
 
 // finish applies what is due, and starts the job that this one leads to: the fold that the summary waits
@@ -216,20 +206,14 @@ func (c *Compactor) end(j, next *job) {
 	*c.holder(j) = nil
 	if next != nil && c.ctx.Err() == nil {
 		next.requested = j.requestedRow()
-		next.asked = j.asked
-		c.startJob(next)
+		next.progress = j.progress
+		c.start(next)
 	} else if i := slices.Index(transcript.IDs(c.view.prepared()), j.requestedRow()); i >= 0 {
-		j.asked.answer(c.reports.event(c.view.prepared()[i], EventPrepared)) // it is ready but has to wait
+		j.progress.answer(c.reports.event(c.view.prepared()[i], EventPrepared)) // it is ready but has to wait
 	}
-	if asked := c.queued; asked != nil && c.busy == nil {
+	if next := c.queued; next != nil && c.busy == nil {
 		c.queued = nil
-		c.startRequest(*asked)
+		c.startRequest(*next)
 	}
 	c.proceed()
-}
-
-// report emits an event for a step that changes nothing in the prompt.
-func (c *Compactor) report(e Event) {
-	e.BeforeTokens = c.meter.used(c.view)
-	c.notify(e)
 }

@@ -17,7 +17,7 @@ const (
 	firstShare   = 10 // first messages and pins: 1/10
 	stackShare   = 2  // summaries shown: 1/2
 	entryShare   = 3  // one summary: at least 1/3 of the stack's budget
-	spanPercent  = 15 // summarized ahead at once: 15 %
+	spanShare    = 4  // summarized ahead at once: 1/4 of the background fraction, which is about half of what it takes from messages
 	pastShare    = 2  // earlier sessions, of the stack's budget: 1/2
 )
 
@@ -50,8 +50,11 @@ func (p Policy) shape(window int) transcript.Shape {
 	}
 }
 
-// spanTokens returns how many tokens are summarized ahead at once.
-func (p Policy) spanTokens(window int) int { return min(p.SpanTokens, window*spanPercent/100) }
+// spanTokens returns how many tokens are summarized ahead at once: at most about half of what leaves
+// at the background level, when messages take half of the window.
+func (p Policy) spanTokens(window int) int {
+	return min(p.SpanTokens, int(p.BackgroundFraction*float64(window))/spanShare)
+}
 
 func (p Policy) stackBudget(window int) int { return int(p.StackBudget * float64(window)) }
 

@@ -37,6 +37,15 @@ func lastAddressed(messages []chat.Message) int64 {
 	return 0
 }
 
+// current returns the state for decisions: what is on disk, without the running turn's messages, and with those verbatim that are
+// hidden in memory alone. running are the rows of running jobs.
+func (v view) current(running []Summary) *transcript.State {
+	s := *v.state
+	s.Open = v.Open
+	s.Running = running
+	return &s
+}
+
 // stored returns the seq up to which messages are on disk.
 func (v view) stored() int64 { return v.state.NextSeq - 1 }
 

@@ -219,28 +219,6 @@ func TestWorkerSeesNeighboringText(t *testing.T) {
 	}
 }
 
-// TestEachChunkSeesPreviousNote also checks that a chunk sees the beginning of the next one.
-func TestEachChunkSeesPreviousNote(t *testing.T) {
-	worker := &llmtest.Model{Tokens: 6000, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
-		return summary(fmt.Sprintf("## Facts\n- part-%d is told: Ada wrote a note, word by word, of the cat Mulligan.", n)), nil
-	}}
-	r := newRig(t, 100_000, worker)
-	r.deliverNotes("Who feeds the cat Mulligan?")
-	r.chat(100)
-	r.deliverNotes("Greta feeds the cat Mulligan.")
-	r.chat(4)
-	e := r.compact("")
-	check.Require(t, e.State == compactor.EventApplied && strings.Count(e.Summary, "## Facts") == 1, "got %+v", e)
-	requests := worker.Requests()
-	check.Require(t, len(requests) >= 3, "%d requests", len(requests))
-	for i, req := range requests {
-		text := req.Messages[1].Text
-		check.Equal(t, fmt.Sprintf("request %d: before", i+1), (i > 0), strings.Contains(textBetween(text, "<before note=", "\n</before>"), fmt.Sprintf("part-%d ", i)))
-		got := textBetween(text, "<after note=", "\n</after>")
-		check.That(t, i > 0 || strings.Contains(got, "Greta feeds"), "request %d: got %q after the span", i+1, got)
-	}
-}
-
 // TestDeletedTextIsNotInNeighboringSummaries: a worker may repeat text it was shown for reference.
 // A deletion removes it all the same, before or after the worker submits its summary.
 func TestDeletedTextIsNotInNeighboringSummaries(t *testing.T) {

@@ -40,10 +40,6 @@ func prefills(reads func(llm.Request) time.Duration, beat time.Duration) *llmtes
 
 func material(req llm.Request) int { return tokens.Estimate(req.Messages[1].Text) }
 
-func alwaysSay(d time.Duration) func(llm.Request) time.Duration {
-	return func(llm.Request) time.Duration { return d }
-}
-
 func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 	slow(t)
 	const perSecond = 40.0 // tokens, of a machine that reads slowly
@@ -88,9 +84,10 @@ func TestPreparedSpanSizeFollowsModelSpeed(t *testing.T) {
 			worker := prefills(func(req llm.Request) time.Duration {
 				return time.Duration(material(req)) * time.Second / time.Duration(perSecond)
 			}, 30*time.Second)
-			r := newRig(t, 32_000, worker)
-			r.policy.PrepareThreshold = 0.2
+			r := newRig(t, 64_000, worker)
+			r.policy.PrepareThreshold = 0.1
 			r.policy.SpanTokens = 4000
+			r.policy.TailTokens = 4000
 			for i := range 120 {
 				r.deliverNotes(fmt.Sprintf("note-%d %s", i, filler(150)))
 				check.NoError(t, r.c.Wait(t.Context()))

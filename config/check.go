@@ -73,7 +73,7 @@ func unaddressable(r rune) bool {
 	return !unicode.In(r, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune("-_.", r)
 }
 
-// frameOf returns the tokens of system prompt, instructions and own tools.
+// frameOf returns the tokens of system prompt, instructions and built-in tools.
 func (c *checker) frameOf(a Agent) int {
 	return channel.Agent{Instructions: a.Instructions, Language: cmp.Or(a.Language, c.s.Language), Spawn: a.Spawn}.Frame()
 }

@@ -113,8 +113,8 @@ type Agent struct {
 	MaxOutputTokens int                `toml:"max_output_tokens" range:"16 to 10000000"`
 	Tools           []string           `toml:"tools"`                               // ids of [[tools]]
 	Spawn           []string           `toml:"spawn"`                               // ids of agents to which it may delegate tasks
-	TasksPerMessage int                `toml:"tasks_per_message" range:"1 to 1000"` // most tasks that one message may set off
-	TaskCalls       int                `toml:"task_calls" range:"1 to 10000"`       // most calls of its model per task
+	TasksPerMessage int                `toml:"tasks_per_message" range:"1 to 1000"` // maximum number of tasks that one message may set off
+	TaskCalls       int                `toml:"task_calls" range:"1 to 10000"`       // maximum number of calls of its model per task
 	TaskTime        compactor.Duration `toml:"task_time" range:"1s to 24h"`         // time after which a task expires
 	Compaction      compactor.Policy   `toml:"compaction"`
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/internal/hooks"
 	"cairn/testkit/check"
@@ -37,8 +38,8 @@ func TestShippedSettings(t *testing.T) {
 	for name, is := range map[string]bool{ // of packages that also work without settings
 		"catch_up": time.Duration(s.CatchUp) == channel.DefaultCatchUp, "workers": s.Workers == channel.DefaultWorkers,
 		"language": s.Language == channel.DefaultLanguage, "hooks.timeout": time.Duration(s.Hooks.Timeout) == hooks.DefaultTimeout,
-		"tasks_per_message": agent.TasksPerMessage == channel.DefaultTasks,
-		"task_calls":        agent.TaskCalls == channel.DefaultTaskCalls, "task_time": time.Duration(agent.TaskTime) == channel.DefaultTaskTime,
+		"tasks_per_message": agent.TasksPerMessage == task.DefaultPerMessage,
+		"task_calls":        agent.TaskCalls == task.DefaultCalls, "task_time": time.Duration(agent.TaskTime) == task.DefaultTime,
 	} {
 		check.That(t, is, "%s has another default", name)
 	}
@@ -154,7 +155,7 @@ func TestSettingsFiles(t *testing.T) {
 }
 
 // An address need not be valid, and an "@" may stand in its path or query.
-func TestShownAddress(t *testing.T) {
+func TestMaskAddress(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://example.org/v1":                         "https://example.org/v1",
 		"https://ada:plain@example.org/v1":               "https://example.org/v1",

@@ -14,7 +14,7 @@ import (
 // Problem is one mistake in a settings file.
 type Problem struct {
 	File  string `json:"file"`
-	Line  int    `json:"line"`  // 0: the whole file
+	Line  int    `json:"line"`  // 0: the full file
 	Table string `json:"table"` // "[agents.small.compaction]"; empty: outside tables
 	Text  string `json:"text"`  // names the key, its value and the allowed values
 }

@@ -26,7 +26,7 @@ var shipped string
 type Setting struct {
 	Key         string // including its table: "defaults.compaction.keep_first"
 	Default     string // as TOML; in a table that is only an example, the example's value
-	Description string // its own comment, else the comment above its group
+	Description string // its comment, else the comment above its group
 	Restart     bool   // whether it is read only at the start
 
 	table string // the table's header; "": at the top
@@ -139,7 +139,7 @@ func addSetting(flat map[string]any, path string, v reflect.Value) {
 }
 
 // ChangedKeys lists the paths of the settings that differ between a and b, sorted. An agent that only one of
-// them has differs in "agents" alone: most of its settings are inherited.
+// them has differs in "agents" alone: nearly all of its settings are inherited.
 func ChangedKeys(a, b *Settings) []string {
 	before := flatten(a)
 	after := flatten(b)

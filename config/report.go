@@ -47,7 +47,7 @@ func (r *report) problem(path, text string) {
 
 func (r *report) warn(path, text string) { r.warnings = append(r.warnings, r.at(path, text)) }
 
-// warnFile warns of a file as a whole.
+// warnFile warns of a file, without a line.
 func (r *report) warnFile(file, text string) {
 	r.warnings = append(r.warnings, Problem{File: file, Text: text})
 }

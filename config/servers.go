@@ -188,7 +188,7 @@ func (s *Settings) Ambiguous() bool {
 	return false
 }
 
-// wireFor returns the wire of an address: the one that is set, Anthropic's for its own server and
+// wireFor returns the wire of an address: the one that is set, Anthropic's for its server and
 // for the path of Messages, else "", which leaves it to the model.
 func wireFor(baseURL, wire string) string {
 	switch {

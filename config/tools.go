@@ -258,7 +258,7 @@ func (c *checker) checkHooks() {
 			}
 		case len(target) > 0:
 			if _, err := exec.LookPath(target[0]); err != nil {
-				c.report.warn("hooks."+name, fmt.Sprintf("%s: there is no program %q that can be run: install it, or write its whole path", name, target[0]))
+				c.report.warn("hooks."+name, fmt.Sprintf("%s: there is no program %q that can be run: install it, or write its full path", name, target[0]))
 			}
 		}
 	}

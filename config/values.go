@@ -46,7 +46,7 @@ func (c *checker) checkText(path, text string) {
 	c.checkSecretFile(path, text)
 }
 
-// checkNewID reports the id of a table that is missing, not good, which says how it must be, or taken.
+// checkNewID reports the id of a table if it is missing, already used, or not of the form that form describes.
 func (c *checker) checkNewID(path, id string, taken map[string]bool, good bool, form string) {
 	switch {
 	case id == "":

@@ -65,7 +65,7 @@ func emptied(before, now []source) error {
 	return nil
 }
 
-// read applies the content of the settings files if it has changed, or if asked is true. A mistake is
+// read applies the content of the settings files if it has changed, or if requested is true. A mistake is
 // logged once per edit, and changes nothing.
 func (w *Watcher) read(files []source, err error, requested bool) {
 	now := w.Current()

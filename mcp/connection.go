@@ -33,7 +33,7 @@ var (
 const (
 	relistBurst = 3
 
-	// Messages a second that a server may send without being asked, after messageBurst of them. A server that sends more
+	// Messages a second that a server may send without a request, after messageBurst of them. A server that sends more
 	// is disconnected: reading them would keep a core busy.
 	messageRate  = 100
 	messageBurst = 5000
@@ -168,7 +168,7 @@ func (c *connection) connect(ctx context.Context) error {
 	}
 }
 
-// floodGuard returns a middleware that counts what a server sends without being asked, and closes flooded if it is too much.
+// floodGuard returns a middleware that counts what a server sends without a request, and closes flooded if it is too much.
 func floodGuard(flooded chan struct{}) sdk.Middleware {
 	limit := rate.NewLimiter(messageRate, messageBurst)
 	var once sync.Once

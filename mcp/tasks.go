@@ -88,7 +88,7 @@ func (c notingConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 }
 
 // notingBody gives note the results in the body of an HTTP response before the SDK has read them: one in a line of each
-// event, or one in the whole body.
+// event, or one in the full body.
 type notingBody struct {
 	io.ReadCloser
 	events bool

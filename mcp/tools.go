@@ -114,7 +114,7 @@ func (c *connection) toolOf(offered *sdk.Tool) (tool llm.Tool, problem string) {
 		object["properties"] = map[string]any{} // OpenAI refuses a schema without
 	}
 	for _, key := range []string{"oneOf", "anyOf", "allOf", "not", "enum"} {
-		delete(object, key) // OpenAI and Anthropic refuse them here; the server checks the arguments itself
+		delete(object, key) // OpenAI and Anthropic refuse them at this place; the server checks the arguments itself
 	}
 	schema, err := json.Marshal(object) // keys are sorted, so equal schemas have equal text
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 
 const (
 	maxAnswer = 4 << 20 // bytes of a response over HTTP
-	maxLog    = 4 << 10 // bytes of what a program writes to standard error at once
+	maxLog    = 4 << 10 // bytes of what a program writes to standard error in one call
 )
 
 // transport starts the program or the built-in server, or returns a transport to the address. stop ends the program;
@@ -56,7 +56,7 @@ func (c *connection) transport(ctx context.Context) (t sdk.Transport, stop func(
 
 func (c *connection) noteResult(result []byte) { c.tasks.note(result, c.Allow) }
 
-// environment returns the environment of a program, without the bot's own secrets.
+// environment returns the environment of a program, without the bot's secrets.
 func environment(settings map[string]string) []string {
 	var env []string
 	for _, name := range []string{"PATH", "HOME", "LANG", "TMPDIR"} {
@@ -189,7 +189,7 @@ func (p *program) Close() error {
 		_ = p.in.Close() // the program may already have closed it
 		defer time.AfterFunc(endTimeout, kill(syscall.SIGTERM)).Stop()
 		defer time.AfterFunc(2*endTimeout, kill(syscall.SIGKILL)).Stop()
-		_ = p.cmd.Wait()        // it was asked to end, so its status does not matter
+		_ = p.cmd.Wait()        // it got a request to end, so its status does not matter
 		kill(syscall.SIGKILL)() // remaining children
 	})
 	return nil

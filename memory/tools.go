@@ -22,6 +22,9 @@ const (
 	maxPassage     = 600 // characters of a message, and of a file, that recall shows
 )
 
+// SearchShare limits the answer of a search to this fraction of the window: 1/16.
+const SearchShare = 16
+
 // ToolOptions say for which turn the tools run.
 type ToolOptions struct {
 	Turn     func() int64  // seq of the running turn; called at each tool call

@@ -77,7 +77,7 @@ func (p *player) replayImport(ctx context.Context, past []Message) error {
 	}
 	done := 0
 	feed := compactor.Feed[Message]{
-		Do: func(f func(*compactor.Compactor)) { f(p.engine) }, Window: p.o.Engine.Window,
+		Do: p.use, Window: p.o.Engine.Window,
 		Write: func(batch []Message) ([]chat.Message, error) {
 			done += len(batch)
 			p.progress(done)
@@ -123,7 +123,7 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 			return err
 		}
 	}
-	p.engine.Check(ctx)
+	p.check(ctx)
 	p.recordUsage()
 	return nil
 }
@@ -175,6 +175,7 @@ func isAnswer(m Message) bool { return m.Role == llm.RoleAssistant }
 // request makes the request that m answered, and returns its estimated tokens.
 func (p *player) request(ctx context.Context, m Message) (estimate int, err error) {
 	prompt, err := p.engine.Request(ctx)
+	p.attend()
 	if err != nil {
 		return 0, err
 	}

@@ -52,7 +52,7 @@ func attemptOf(s compactor.Summary) attempt { return attempt{s.From, s.To, s.IsR
 // task is the end of a slow operation.
 type task struct {
 	at     time.Time
-	finish func()
+	result compactor.Result
 }
 
 // action is a requested compaction or new session.
@@ -86,9 +86,7 @@ func newPlayer(ctx context.Context, rec *Recording, o Options) (p *player, err e
 	engine.Now = func() time.Time { return p.now }
 	engine.Log = slog.New(slog.DiscardHandler)
 	engine.Policy = func() compactor.Policy { return policy }
-	engine.Start = p.start
 	engine.Strategy = p.strategy
-	engine.After = p.happened
 	if engine.Worker != nil {
 		engine.Worker = unusedModel{engine.Worker.Name()}
 	}
@@ -148,12 +146,29 @@ func (p *player) remember() {
 	slices.SortStableFunc(p.actions, func(a, b action) int { return a.at.Compare(b.at) })
 }
 
-// start runs slow work immediately, and schedules its end for when it would have ended.
-func (p *player) start(slow func() func()) {
-	p.took = 0
-	finish := slow()
-	p.tasks = append(p.tasks, task{p.now.Add(p.took), finish})
-	slices.SortStableFunc(p.tasks, func(a, b task) int { return a.at.Compare(b.at) })
+// attend notes what has happened in the engine. It runs slow work that has become due immediately, and schedules its end for when
+// it would have ended. It follows each use of the engine.
+func (p *player) attend() {
+	for _, e := range p.engine.Events() {
+		p.happened(e)
+	}
+	for _, work := range p.engine.Work() {
+		p.took = 0
+		r := work.Run()
+		p.tasks = append(p.tasks, task{p.now.Add(p.took), r})
+		slices.SortStableFunc(p.tasks, func(a, b task) int { return a.at.Compare(b.at) })
+	}
+}
+
+// use runs a function that uses the engine.
+func (p *player) use(f func(*compactor.Compactor)) {
+	f(p.engine)
+	p.attend()
+}
+
+// check has the engine check its window.
+func (p *player) check(ctx context.Context) {
+	p.use(func(e *compactor.Compactor) { e.Check(ctx) })
 }
 
 // advanceTo advances the time to t: slow work ends, and the engine checks when it asked to.
@@ -168,7 +183,7 @@ func (p *player) advanceTo(t time.Time) {
 			p.finish()
 		case !wake.IsZero() && !wake.After(t):
 			p.pass(wake)
-			p.engine.Check(context.Background())
+			p.check(context.Background())
 		default:
 			p.pass(t)
 			return
@@ -180,7 +195,8 @@ func (p *player) finish() {
 	next := p.tasks[0]
 	p.tasks = p.tasks[1:]
 	p.pass(next.at)
-	next.finish()
+	p.engine.Done(next.result)
+	p.attend()
 }
 
 // pass advances the clock, which never goes back.
@@ -197,7 +213,7 @@ const patience = time.Hour
 func (p *player) settle(ctx context.Context) error {
 	end := p.now.Add(patience)
 	for ctx.Err() == nil {
-		p.engine.Check(ctx)
+		p.check(ctx)
 		for len(p.tasks) > 0 {
 			p.finish()
 		}
@@ -219,7 +235,7 @@ func (p *player) act(ctx context.Context, t time.Time, seq int64) error {
 		p.actions = p.actions[1:]
 		p.advanceTo(a.at)
 		if a.before == 0 {
-			p.engine.Compact(compactor.Requested{Trigger: a.trigger, Focus: a.focus})
+			p.use(func(e *compactor.Compactor) { e.Compact(compactor.Requested{Trigger: a.trigger, Focus: a.focus}) })
 			continue
 		}
 		if err := p.startSession(ctx); err != nil {
@@ -232,6 +248,7 @@ func (p *player) act(ctx context.Context, t time.Time, seq int64) error {
 // startSession starts a session. There is no event of what covers the old one.
 func (p *player) startSession(ctx context.Context) error {
 	started, err := p.engine.StartSession(ctx)
+	p.attend()
 	if earlier := p.engine.StatusReader()().Past.Earlier; started && len(earlier) > 0 {
 		for _, row := range earlier[len(earlier)-1].Rows {
 			if row.Trigger == compactor.OnNew {

@@ -58,6 +58,7 @@ func (p *player) enter(seq int64) {
 	p.result = Result{}
 	p.sums = sums{}
 	if p.said.Seq > 0 {
-		p.point()
+		used, _, _ := p.engine.Usage()
+		p.point(used)
 	}
 }

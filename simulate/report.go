@@ -177,11 +177,11 @@ func (p *player) recordUsage() {
 	if len(p.result.Compactions) > 0 && (verbatim < *least || *least == 0) {
 		*least = verbatim
 	}
-	p.point()
+	p.point(used)
 }
 
-func (p *player) point() {
-	used, head, _ := p.engine.Usage()
+func (p *player) point(used int) {
+	_, head, _ := p.engine.Usage()
 	p.result.Used = append(p.result.Used, chart.Point{At: p.said.Seq, Used: used, Head: head})
 }
 
@@ -202,7 +202,7 @@ func (p *player) happened(e compactor.Event) {
 	case level == compactor.OnBackground:
 		r.Levels.Background++
 	}
-	p.point()
+	p.point(e.AfterTokens)
 }
 
 // finishResult fills in what the end shows.

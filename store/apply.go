@@ -6,6 +6,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
 
@@ -189,41 +190,69 @@ const beforeTheStart = "the last summary is from before the last /new" // in wor
 // The rows of an applied compaction, none of which begins before a seq, or of a line that was rewritten since then. It cleared the
 // tool results of its time, so newer ones were cleared for another reason, and an undo leaves them alone.
 const (
-	latestApplied = `SELECT version, (SELECT iif(cleared_to < s.next_seq, s.cleared_before, cleared_to) FROM conversations WHERE id = s.conversation),
+	headSteps = `SELECT DISTINCT version, (SELECT iif(cleared_to < s.next_seq, s.cleared_before, cleared_to) FROM conversations WHERE id = s.conversation),
 		trigger = 'rewrite' FROM compactions s
 		WHERE conversation = ?1 AND version IS NOT NULL AND cleared_before IS NOT NULL AND state <> 'undone'
-		AND (from_seq >= ?2 OR trigger = 'rewrite' AND state = 'applied' AND next_seq >= ?2) ORDER BY version DESC LIMIT 1`
+		AND (from_seq >= ?2 OR trigger = 'rewrite' AND state = 'applied' AND next_seq >= ?2)`
+	latestApplied = headSteps + " ORDER BY version DESC LIMIT 1"
+	latestAct     = headSteps + " AND trigger NOT IN ('rollup', 'repair') ORDER BY version DESC LIMIT 1"
+	stepsSince    = headSteps + " AND version >= ?3 ORDER BY version DESC"
+
 	appliedWith = "AND version = ? AND from_seq >= ? ORDER BY from_seq, id"
 	endedWith   = "AND ended_with = ? AND from_seq >= ? ORDER BY from_seq, id"
 )
 
-// Latest returns the latest compaction of the session that was not undone yet, with what undoing it needs. What was applied
-// in earlier sessions stays, even where it was applied together with what is undone.
+// Latest returns the latest act of the session that was not undone yet, with what undoing it needs. What was applied
+// in earlier sessions stays, even where it was applied together with what is undone. Where only folds and repairs were
+// applied, it returns the latest of these.
 func (cs Compactions) Latest(ctx context.Context) (transcript.Undoable, error) {
 	return View(ctx, cs.c, "read the latest compaction", func(tx *Tx) transcript.Undoable { return cs.c.Summaries(tx).latest() })
 }
 
+// headStep is a change of the head that applied summaries, by the version that it led to.
+type headStep struct {
+	version, clearedTo int64
+	rewrite            bool
+}
+
+func steps(tx *Tx, query string, args ...any) []headStep {
+	return listRows(tx, func(rows *sql.Rows, step *headStep) error {
+		return rows.Scan(&step.version, &step.clearedTo, &step.rewrite)
+	}, query, args...)
+}
+
 func (ss Summaries) latest() (l transcript.Undoable) {
-	var start, applied int64
+	var start int64
 	ss.tx.row("SELECT version, session_start FROM conversations WHERE id = ?", ss.c.id).Scan(&l.Version, &start)
-	var rewrite bool
-	if !ss.tx.row(latestApplied, ss.c.id, start).Found(&applied, &l.ClearedTo, &rewrite) {
+	first := slices.Concat(steps(ss.tx, latestAct, ss.c.id, start), steps(ss.tx, latestApplied, ss.c.id, start))
+	if len(first) == 0 {
 		l.Why = transcript.ErrNothingApplied.Error()
 		if exists(ss.tx, latestApplied, ss.c.id, 1) {
 			l.Why = beforeTheStart
 		}
 		return l
 	}
-	if rewrite { // it may be of an earlier session
+	for _, step := range steps(ss.tx, stepsSince, ss.c.id, start, first[0].version) {
+		l.Steps = append(l.Steps, ss.step(step, start))
+	}
+	l.Steps = transcript.ActIn(l.Steps)
+	return l
+}
+
+// step reads a step of the session that begins at start.
+func (ss Summaries) step(at headStep, start int64) transcript.Step {
+	if at.rewrite { // it may be of an earlier session
 		start = 1
 	}
-	l.Rows, l.Ended = ss.read(appliedWith, applied, start), ss.read(endedWith, applied, start)
-	l.Changed = slices.ContainsFunc(slices.Concat(l.Rows, l.Ended), func(row transcript.Summary) bool {
+	step := transcript.Step{
+		Rows: ss.read(appliedWith, at.version, start), Ended: ss.read(endedWith, at.version, start), ClearedTo: at.clearedTo,
+	}
+	step.Changed = slices.ContainsFunc(slices.Concat(step.Rows, step.Ended), func(row transcript.Summary) bool {
 		low, high := ss.c.rowRange(row.From, row.To)
-		return exists(ss.tx, "SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, applied)
+		return exists(ss.tx, "SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND changed_with > ?", low, high, at.version)
 	})
-	l.Freed = ss.freed(l.Rows, l.Ended)
-	return l
+	step.Freed = ss.freed(step.Rows, step.Ended)
+	return step
 }
 
 // freed returns the messages that were verbatim before a compaction that made rows and ended others.

@@ -187,7 +187,7 @@ func (m *coverage) undo(rt *rapid.T) {
 	}
 	undo(rt, m.c)
 	over := func(w *coverageJob) bool { // it would hide the restored messages again
-		return slices.ContainsFunc(l.Rows, func(row transcript.Summary) bool { return row.From <= w.to && w.from <= row.To })
+		return slices.ContainsFunc(l.Act().Rows, func(row transcript.Summary) bool { return row.From <= w.to && w.from <= row.To })
 	}
 	for _, w := range slices.Concat(m.jobs, m.prepared) {
 		w.undone, w.touched = true, w.touched || over(w)

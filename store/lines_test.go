@@ -113,12 +113,13 @@ func TestRewrittenLineIsStored(t *testing.T) {
 	})
 	t.Run("a repair keeps it", func(t *testing.T) {
 		c := imported(t, 9)
-		row := rewrite(t, c, withLines(t, c, transcript.Extractive).ID, 2, "it leaves at ten")
+		first := withLines(t, c, transcript.Extractive)
+		row := rewrite(t, c, first.ID, 2, "it leaves at ten")
 		play(t, c, "repair 1-4; apply")
 		now := load(t, c).Head.Stack[0]
 		check.That(t, now.ID != row.ID && now.Text == "better\n- it leaves at ten" && now.Lines[0].ByID == "0", "%+v", now)
 		check.Equal(t, "tokens", now.Tokens, now.Cost())
 		undo(t, c)
-		check.That(t, reflect.DeepEqual(load(t, c).Head.Stack[0], row), "after an undo: %+v", load(t, c).Head.Stack[0])
+		check.Equal(t, "text after an undo of the line and the repair", load(t, c).Head.Stack[0].Text, first.Text)
 	})
 }

@@ -39,7 +39,9 @@ func converse(t *testing.T, c *store.Conversation) {
 	check.Must(c.Inbox().Due(ctx))(t)
 	_, _, err := c.Turns().Unanswered(ctx)
 	check.NoError(t, err)
-	storetest.AnswerWith(t, c, 1, 3, `{"thought":"hm"}`, map[string]llm.Result{"recall": {Text: "x", Quotes: llm.Quotes{Messages: []int64{1}}}, "reply": {Text: "an animal"}})
+	storetest.AnswerWith(t, c, 1, 3, `{"thought":"hm"}`, map[string]llm.Result{
+		"recall": {Text: "x", Quotes: llm.Quotes{Messages: []int64{1}}}, "reply": {Text: "an animal"},
+	})
 	for _, piece := range check.Must(c.Outbox().Unsent(ctx))(t) {
 		check.NoError(t, c.Outbox().Sent(ctx, piece.Row, "p1"))
 	}

@@ -19,8 +19,8 @@ type conversation struct {
 	s         *transcript.State
 	messages  map[int64]transcript.Message
 	summaries map[int64]transcript.Summary
-	applied   []transcript.Undoable // in the session and not undone, with the rows as they were then
-	names     map[string]int64      // of the summaries of a script
+	applied   []transcript.Step // in the session and not undone, with the rows as they were then
+	names     map[string]int64  // of the summaries of a script
 }
 
 func newConversation(t testing.TB) *conversation {
@@ -54,7 +54,7 @@ func (c *conversation) apply(change transcript.Change) {
 // applyCover is apply for a change of Cover, which can be undone.
 func (c *conversation) applyCover(change transcript.Change) {
 	c.t.Helper()
-	l := transcript.Undoable{ClearedTo: c.s.ClearedTo}
+	l := transcript.Step{ClearedTo: c.s.ClearedTo}
 	for _, row := range change.Summaries {
 		if row.From < c.s.SessionStart {
 			continue
@@ -210,13 +210,40 @@ func (c *conversation) truncate(to int64) {
 	c.apply(c.s.Truncate([]transcript.Summary{{Span: span, Trigger: transcript.OnEmergency, AwaitsModel: true}}, 0))
 }
 
-// undo undoes what was applied last, with what the store has of it now.
+// undo undoes the latest act, with what the store has of it now.
 func (c *conversation) undo() error {
 	c.t.Helper()
 	if len(c.applied) == 0 {
 		return transcript.ErrNothingApplied
 	}
-	l := c.applied[len(c.applied)-1]
+	var steps []transcript.Step
+	for _, step := range slices.Backward(c.applied) {
+		steps = append(steps, c.stored(step))
+		if isAct(step) {
+			break
+		}
+	}
+	l := transcript.Undoable{Steps: transcript.ActIn(steps)}
+	change, err := l.Undo(c.s)
+	if err == nil {
+		c.apply(change)
+		undone := func(step transcript.Step) bool {
+			return slices.ContainsFunc(l.Steps, func(s transcript.Step) bool { return has(s.Rows, step.Rows[0]) })
+		}
+		c.applied = slices.DeleteFunc(c.applied, undone)
+	}
+	return err
+}
+
+// isAct reports whether a step is more than a fold or a repair.
+func isAct(step transcript.Step) bool {
+	return slices.ContainsFunc(step.Rows, func(row transcript.Summary) bool {
+		return row.Trigger != transcript.OnRollup && row.Trigger != transcript.OnRepair
+	})
+}
+
+// stored returns a step as the store has it now.
+func (c *conversation) stored(step transcript.Step) transcript.Step {
 	now := func(rows []transcript.Summary) (found []transcript.Summary) {
 		for _, row := range rows {
 			found = append(found, c.summaries[row.ID])
@@ -224,24 +251,20 @@ func (c *conversation) undo() error {
 		slices.SortFunc(found, func(a, b transcript.Summary) int { return cmp.Compare(a.From, b.From) })
 		return found
 	}
-	l.Rows, l.Ended = now(l.Rows), now(l.Ended)
-	before := slices.DeleteFunc(slices.Clone(l.Ended), func(row transcript.Summary) bool { return has(l.Rows, row) })
-	for _, row := range l.Rows {
-		if has(l.Ended, row) {
+	step.Rows = now(step.Rows)
+	step.Ended = now(step.Ended)
+	before := slices.DeleteFunc(slices.Clone(step.Ended), func(row transcript.Summary) bool { return has(step.Rows, row) })
+	for _, row := range step.Rows {
+		if has(step.Ended, row) {
 			continue
 		}
 		for _, gap := range row.Gaps(before) {
 			for _, seq := range c.between(gap) {
-				l.Freed = append(l.Freed, chat.Message{Seq: seq, Turn: c.messages[seq].Turn, Time: c.messages[seq].Time})
+				step.Freed = append(step.Freed, chat.Message{Seq: seq, Turn: c.messages[seq].Turn, Time: c.messages[seq].Time})
 			}
 		}
 	}
-	change, err := l.Undo(c.s)
-	if err == nil {
-		c.apply(change)
-		c.applied = c.applied[:len(c.applied)-1]
-	}
-	return err
+	return step
 }
 
 func has(rows []transcript.Summary, row transcript.Summary) bool {

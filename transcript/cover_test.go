@@ -66,7 +66,11 @@ func TestUndo(t *testing.T) {
 	run(t, `
 		the latest first: say 6; sum a 1-2; sum b 3-4; undo => leaf 1-2, 3, 4, 5, 6 | a applied, b undone
 		then the one before: say 6; sum a 1-2; sum b 3-4; undo; undo => 1, 2, 3, 4, 5, 6 | a undone
-		a rollup gives its children back: say 6; sum a 1-2; sum b 3-4; sum c 1-4 of a b; undo => leaf 1-2, leaf 3-4, 5, 6
+		a fold since then is undone with it, and gives its other children back: say 6; sum a 1-2; sum b 3-4; sum c 1-4 of a b; undo => leaf 1-2, 3, 4, 5, 6 | a applied, b undone, c undone
+		a fold of a fold, too: say 8; sum a 1-2; sum b 3-4; sum c 5-6; sum d 3-6 of b c; sum e 1-6 of a d; undo => leaf 1-2, leaf 3-4, 5, 6, 7, 8 | d undone, e undone
+		a fold beside it stays: say 8; sum a 1-2; sum b 3-4; sum c 5-6; sum d 1-4 of a b; undo => rollup 1-4, 5, 6, 7, 8 | c undone, d applied
+		a repair since then is undone with it: say 6; sum a 1-2; sum b 3-4 extractive; sum c 3-4 repair; undo => leaf 1-2, 3, 4, 5, 6 | b undone, c undone
+		a repair beside it stays: say 6; sum a 1-2 extractive; sum b 3-4; sum c 1-2 repair; undo => leaf 1-2, 3, 4, 5, 6 | b undone, c applied
 		a set with its own rollup is undone whole: say 5; prep a 1-2; prep b 3-4; prep c 1-4 of a b; cover a b c; undo => 1, 2, 3, 4, 5 | a undone
 		a repair gives back what it replaced, whole: say 8; hide 6; sum a 4-6 repair; undo => placeholder 1-6, 7, 8
 		a newer summary waits then: say 6; sum a 1-2 extractive; prep c 3-4; undo; cover c => 1, 2, 3, 4, 5, 6 | c prepared
@@ -184,6 +188,7 @@ func (c *conversation) begin(j job) transcript.Summary {
 	if j.children != nil {
 		sum.Kind = transcript.Rollup
 		sum.Level = 1
+		sum.Trigger = cmp.Or(j.trigger, transcript.OnRollup)
 	}
 	c.must(c.s.Begin(sum))
 	return c.s.Running[len(c.s.Running)-1]

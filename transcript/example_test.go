@@ -24,7 +24,7 @@ func Example() {
 	fmt.Printf("%q and %d messages\n", state.Summaries[0].Text, len(state.Messages))
 
 	hidden := []chat.Message{{Seq: 1, Turn: 1}, {Seq: 2, Turn: 2}, {Seq: 3, Turn: 3}} // read from the store
-	change, _ = transcript.Undoable{Rows: state.Summaries, Freed: hidden}.Undo(state)
+	change, _ = transcript.Undoable{Steps: []transcript.Step{{Rows: state.Summaries, Freed: hidden}}}.Undo(state)
 	state = state.With(change)
 	fmt.Printf("%d summaries and %d messages\n", len(state.Summaries), len(state.Messages))
 	// Output:

@@ -137,7 +137,7 @@ func (h *history) coverSome() {
 	for _, id := range wait {
 		h.status(id, transcript.Prepared)
 	}
-	if len(h.applied) == applied || h.number(0, 2, "it stays") > 0 {
+	if len(h.applied) == applied || !isAct(h.applied[applied]) || h.number(0, 2, "it stays") > 0 {
 		return
 	}
 	check.NoError(h.rt, h.undo()) // what was just applied can be undone

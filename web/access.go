@@ -52,7 +52,7 @@ func (g *gate) check(r *http.Request, origin *http.CrossOriginProtection) error 
 	if !g.limits.of(g.clientOf(r)).requests.Allow() {
 		return tooMany(time.Second)
 	}
-	// With another name, a page of another site could point its own name at this server (DNS rebinding) and
+	// With another name, a page of another site could point that name at this server (DNS rebinding) and
 	// would count as the same origin. That is impossible with an address.
 	host := hostName(r.Host)
 	isHost := func(name string) bool { return hostName(name) == hostName(r.Host) }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"cairn/channel"
+	"cairn/channel/report"
 	"cairn/compactor"
 	"cairn/config"
 )
@@ -66,7 +67,7 @@ func (t *actions) compact(r *request, b compactBody) (job jobAnswer, err error) 
 	if b.Keep != nil {
 		settings["keep_last_n"] = float64(*b.Keep)
 	}
-	with, err := channel.PatchOf(settings)
+	with, err := report.PatchOf(settings)
 	if err != nil {
 		return job, invalid("%s", err)
 	}

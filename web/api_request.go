@@ -180,7 +180,7 @@ func problemOf(log *slog.Logger, r *http.Request, err error) *Problem {
 
 func writeJSON(w http.ResponseWriter, status int, kind string, v any) {
 	text, err := json.Marshal(v)
-	if err != nil { // a programming error: our own type cannot be encoded
+	if err != nil { // a programming error: the type cannot be encoded
 		panic(err)
 	}
 	w.Header().Set("Content-Type", kind)

@@ -47,7 +47,7 @@ func (s *simulator) routes() []route {
 
 func (s *simulator) simulate(r *request, b simulateBody) (report simulate.Report, err error) {
 	if len(b.Variants) > maxVariants {
-		return report, invalid("variants: at most %d are compared at once.", maxVariants)
+		return report, invalid("variants: at most %d can be compared.", maxVariants)
 	}
 	c, err := findConversation(r.Context(), s.store, b.Conversation)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/channel/command"
+	"cairn/channel/report"
 	"cairn/config"
 	"cairn/internal/lazy"
 	"cairn/store"
@@ -33,7 +34,7 @@ func NewChat(events *Events) *Chat { return &Chat{events} }
 
 func (c *Chat) Name() string { return config.WebName }
 
-// Split returns the whole reply: a page has no length limit.
+// Split returns the reply in one piece: a page has no length limit.
 func (c *Chat) Split(text string) []string { return []string{text} }
 
 func (c *Chat) Reply(conversation string, _ []string) channel.Writer {
@@ -138,7 +139,7 @@ func (c *chats) post(r *request, b messageNew) (taken messageTaken, err error) {
 	case b.ID == "" || len(b.ID) > 100 || strings.HasPrefix(b.ID, "cairn:") || strings.ContainsRune(b.ID, utf8.RuneError): // of a task's result; several would become one
 		return taken, bad(`A message needs an id of at most 100 bytes of valid UTF-8, unique in its conversation, that does not begin with "cairn:".`)
 	}
-	settings, err := channel.PatchOf(b.Compaction)
+	settings, err := report.PatchOf(b.Compaction)
 	if err != nil {
 		return taken, invalid("%v", err)
 	}

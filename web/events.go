@@ -29,7 +29,7 @@ const (
 // allKinds are the kinds of events. "approval": the pending approvals of tool calls have changed.
 var allKinds = []string{"turn", "usage", "compaction", kindMemory, "task", "incident", "approval", kindReply, kindReset}
 
-// event is one event of a conversation, or of the whole bot.
+// event is one event of a conversation, or of the bot.
 type event struct {
 	kind         string
 	conversation string // "": of no single conversation
@@ -99,7 +99,7 @@ func (e *Events) send(kind, conversation string, data any, keep bool) {
 
 func encoded(data any) []byte {
 	text, err := json.Marshal(data)
-	if err != nil { // a programming error: our own type cannot be encoded
+	if err != nil { // a programming error: the type cannot be encoded
 		panic(err)
 	}
 	return text

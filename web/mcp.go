@@ -99,7 +99,7 @@ func (m mcpTools) add(hints *sdk.ToolAnnotations, name, call, required, descript
 	r := m.route(call)
 	out := schemaOf(r.answer) // the same as in the OpenAPI document
 	out.Type = "object"
-	out.Types = nil // clients require it here
+	out.Types = nil // clients require one type
 	tool := &sdk.Tool{Name: name, Description: description, Annotations: hints, OutputSchema: out, InputSchema: &jsonschema.Schema{
 		Type: "object", Properties: r.arguments(defaults == ""), Required: strings.Fields(required),
 		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},

@@ -51,7 +51,7 @@ type page struct {
 type visit struct {
 	*request
 	*dashboard
-	err error // the first one; the page is not shown
+	err error // the first one; it replaces the page
 }
 
 // dashboard shows the pages.

@@ -84,7 +84,7 @@ func tab(name string, show func(*visit) page) func(*visit) page {
 	}
 }
 
-// conversationTabs link the pages of a conversation; here is the name of the current one.
+// conversationTabs link the pages of a conversation; selected is the name of the current one.
 func conversationTabs(name, selected string) g.Node {
 	chat, isChat := strings.CutPrefix(name, config.WebName+":")
 	link := func(name, href string) g.Node {

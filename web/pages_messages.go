@@ -66,7 +66,7 @@ func summaryPageOf(name string, id int64) string {
 	return fmt.Sprintf("%s/summaries/%d", pageOf(name), id)
 }
 
-// summariesView shows summaries. Opening one reads what it stands for.
+// summariesView shows summaries. Opening one reads what it replaced.
 func summariesView(name string, all []report.StackEntry) g.Node {
 	return h.Ol(h.Class("stack"), g.Map(all, func(s report.StackEntry) g.Node {
 		kind := string(s.Kind)

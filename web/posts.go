@@ -58,6 +58,6 @@ func (c *chats) takePost(r *request, conversation string) error {
 		c.log.Warn("posts_per_hour_reached", "conversation", conversation, "limit", perHour, "effect", "the API refuses further messages of programs")
 	})
 	p := problem(http.StatusTooManyRequests, "Programs have posted %d messages here within an hour, which is the limit (posts_per_hour under [web]).", perHour)
-	p.retry = wait + time.Second // the header has whole seconds
+	p.retry = wait + time.Second // the header has no fractions of seconds
 	return p
 }

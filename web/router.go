@@ -19,7 +19,7 @@ import (
 
 const (
 	answerTimeout = 30 * time.Second // for handlers that are not streams
-	writeTimeout  = time.Minute      // of a whole answer, and of each write of a stream
+	writeTimeout  = time.Minute      // of a full answer, and of each write of a stream
 )
 
 // router passes requests on to handlers, which it registers by the access that they require.
@@ -90,7 +90,7 @@ func (t *router) stream(pattern string, h handler) {
 	})
 }
 
-// streamWriter limits the time of each write, so that a client that stops reading holds nothing.
+// streamWriter limits the time of each write, so that a client that stops reading blocks nothing.
 type streamWriter struct{ http.ResponseWriter }
 
 func (w streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

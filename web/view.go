@@ -1,6 +1,6 @@
 // The frame of every page, and what several pages show.
 //
-// Pages are made of Go values, not of templates: a template finds methods by name, so that the linker
+// Pages are built of Go values, not of templates: a template finds methods by name, so that the linker
 // has to keep every method of every library, which is a third of the program.
 
 package web
@@ -121,7 +121,7 @@ func options(all []string, chosen string) g.Node {
 }
 
 // table shows rows, each with a cell in each column; the first cell heads the row. The head of a column, where
-// a # stands for numbers, labels each cell on a narrow screen.
+// a # marks numbers, labels each cell on a narrow screen.
 func table[T any](class string, columns []string, rows []T, cellsOf func(T) []g.Node) g.Node {
 	parse := func(column string) (name string, class g.Node) {
 		name, number := strings.CutPrefix(column, "#")
@@ -160,7 +160,7 @@ func bar(label string, percent float64) g.Node {
 }
 
 // messageView shows a message, with a link to it among its conversation's messages. match is the part
-// of its text or of a file that a search found: where the text does not contain it, it is shown instead.
+// of its text or of a file that a search found: where the text does not contain it, the page shows it instead.
 func messageView(conversation string, m chat.Record, match string) g.Node {
 	return quotedView(conversation, m, match, h.ID(fmt.Sprint("m", m.Seq)))
 }

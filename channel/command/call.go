@@ -64,8 +64,5 @@ func MayRun(rules *access.Rules, conversation string, who access.Person, command
 	return !restricted || rules.Manages(conversation, who)
 }
 
-// problem returns an error whose text the person sees instead of an answer.
-func problem(text string) error { return sentences.Problem{Text: text} }
-
-// denial is a problem that only that person needs to see.
+// denial returns a problem that only that person needs to see.
 func denial(text string) error { return sentences.Problem{Text: text, Private: true} }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"cairn/channel/sentences"
 	"cairn/compactor"
 	"cairn/store"
 )
@@ -97,7 +98,7 @@ func Find(name string) (Command, error) {
 	}
 	meant := strings.TrimSuffix(strings.TrimPrefix(compactor.DidYouMean(strings.ToLower(name), names), ", did you mean "), "?")
 	if meant != "" {
-		return Command{}, problem(fmt.Sprintf("There is no command /%s. Did you mean /%s? /help shows the commands; to send it as text, start with //%s.", name, meant, name))
+		return Command{}, sentences.NewProblem(fmt.Sprintf("There is no command /%s. Did you mean /%s? /help shows the commands; to send it as text, start with //%s.", name, meant, name))
 	}
-	return Command{}, problem(fmt.Sprintf("There is no command /%s. /help shows the commands; to send it as text, start with //%s.", name, name))
+	return Command{}, sentences.NewProblem(fmt.Sprintf("There is no command /%s. /help shows the commands; to send it as text, start with //%s.", name, name))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"cairn/channel/report"
 	"cairn/channel/sentences"
@@ -13,20 +14,16 @@ import (
 // Commands that change what the window shows: /compact, /undo, /new. /recap changes nothing.
 
 func runCompact(ctx context.Context, c *Call) (Answer, error) {
-	outcome := make(chan compactor.Event, 1)
-	started, err := c.Conversation.Compact(ctx, compactor.Requested{
-		Trigger: compactor.OnManual, Focus: c.Args, Ended: func(e compactor.Event) { outcome <- e },
-	})
+	started, outcome, err := c.Conversation.Compact(ctx, compactor.Requested{Trigger: compactor.OnManual, Focus: c.Args})
 	if err != nil {
 		return Answer{}, err
 	}
 	answer := Answer{Then: func(ctx context.Context) string {
-		select {
-		case e := <-outcome:
-			return outcomeWords(c.Speaker, started, e, c.Args)
-		case <-ctx.Done():
+		e, err := outcome(ctx)
+		if err != nil {
 			return c.Speaker.Sayf("The summary is still being written; /context shows when it is applied. Nothing is lost.")
 		}
+		return outcomeWords(c.Speaker, started, e, c.Args)
 	}}
 	switch started.State {
 	case compactor.EventNoop:
@@ -63,15 +60,9 @@ func notStarted(speaker sentences.Speaker, reason string) string {
 // appliedWords describes what was applied in one step: the summary written now, and those that were ready
 // before the request and so could not have this focus.
 func appliedWords(speaker sentences.Speaker, e compactor.Event, focus string) string {
-	unfocused := false
-	for _, row := range e.Set {
-		if row.Kind == compactor.Leaf {
-			e.From = min(e.From, row.From)
-			e.To = max(e.To, row.To)
-			unfocused = unfocused || row.Focus != focus
-		}
-	}
-	text := speaker.Sayf("Summarized %s (#%d to #%d): %d → %d tokens of %d.", messages(speaker, report.MessagesIn(e.Set)), e.From, e.To, e.BeforeTokens, e.AfterTokens, e.Window)
+	_, from, to := report.SpansIn(e)
+	unfocused := slices.ContainsFunc(e.Set, func(row compactor.Summary) bool { return row.Kind == compactor.Leaf && row.Focus != focus })
+	text := speaker.Sayf("Summarized %s (#%d to #%d): %d → %d tokens of %d.", messages(speaker, report.MessagesIn(e.Set)), from, to, e.BeforeTokens, e.AfterTokens, e.Window)
 	if focus != "" && unfocused {
 		text += speaker.Sayf(" Summaries that were ready before your request do not have this focus.")
 	}
@@ -100,6 +91,12 @@ func runUndo(_ context.Context, c *Call) (Answer, error) {
 	if e.State == compactor.EventNoop {
 		return Answer{Text: c.Speaker.Sayf("Nothing was undone: %s.", c.Speaker.Say(e.Error))}, err
 	}
+	if e.Stopped && e.To == 0 {
+		return Answer{Text: "Canceled: the scheduled compaction."}, err
+	}
+	if e.Stopped {
+		return Answer{Text: c.Speaker.Sayf("Canceled: the compaction of messages #%d to #%d, which was still running. They stay verbatim until the aggressive level is reached or someone uses /compact.", e.From, e.To)}, err
+	}
 	if len(e.Set) == 1 && e.Set[0].Trigger == compactor.OnRewrite {
 		return Answer{Text: c.Speaker.Sayf("Undone: the summary of messages #%d to #%d is back to the version before its line was rewritten.", e.From, e.To)}, err
 	}
@@ -115,7 +112,7 @@ func runUndo(_ context.Context, c *Call) (Answer, error) {
 func runRecap(_ context.Context, c *Call) (Answer, error) {
 	write, allowed := c.Conversation.Recap(c.Who, c.Args)
 	if !allowed {
-		return Answer{}, problem("One moment, please: you have sent me many requests in the last minute. Ask again in a minute.")
+		return Answer{}, sentences.NewProblem("One moment, please: you have sent me many requests in the last minute. Ask again in a minute.")
 	}
 	return Answer{
 		Text: "Summarizing what I can see; one moment.",

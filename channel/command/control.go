@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"strings"
+
+	"cairn/channel/sentences"
 )
 
 // Commands that decide whether the bot answers, and what it may do.
@@ -54,7 +56,7 @@ func pauseScope(c *Call) (everywhere bool, err error) {
 		}
 		return true, nil
 	}
-	return false, problem(`Use no argument for this conversation, or "everywhere" for all of them.`)
+	return false, sentences.NewProblem(`Use no argument for this conversation, or "everywhere" for all of them.`)
 }
 
 func runAllow(_ context.Context, c *Call) (Answer, error) { return decide(c, true) }

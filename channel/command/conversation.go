@@ -39,8 +39,8 @@ type Window interface {
 	Status() compactor.Status
 	// Context returns the report of /context, with model usage and with sentences of a speaker.
 	Context(ctx context.Context, speaker sentences.Speaker) (report.Context, error)
-	// Compact requests a compaction, and returns how it starts.
-	Compact(ctx context.Context, request compactor.Requested) (started compactor.Event, err error)
+	// Compact requests a compaction, and returns how it starts, and a function that waits for its outcome.
+	Compact(ctx context.Context, request compactor.Requested) (started compactor.Event, outcome func(context.Context) (compactor.Event, error), err error)
 	// Undo reverts the last compaction.
 	Undo() (compactor.Event, error)
 	// Rewrite replaces a line of a summary, which people count from 1; an empty text removes it.

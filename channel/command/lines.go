@@ -29,7 +29,7 @@ func runLines(ctx context.Context, c *Call) (Answer, error) {
 	id, ok := numberOf(first)
 	line, also := numberOf(cmp.Or(second, "1"))
 	if !ok || !also || edit == "" && text != "" || edit != "" && second == "" {
-		return Answer{}, problem(c.Speaker.Sayf(`Use /summaries 12 for a summary, /summaries 12 3 for its third line, or /summaries edit 12 3 and the new text to rewrite the line; without a text I remove it.`))
+		return Answer{}, sentences.NewProblem(c.Speaker.Sayf(`Use /summaries 12 for a summary, /summaries 12 3 for its third line, or /summaries edit 12 3 and the new text to rewrite the line; without a text I remove it.`))
 	}
 	if edit != "" {
 		return editLine(ctx, c, id, int(line), text)
@@ -63,23 +63,23 @@ func fateError(ctx context.Context, c *Call, id int64) error {
 	fate, err := c.Records.Compactions().Fate(ctx, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return problem(c.Speaker.Sayf("There is no summary %d in this conversation; /summaries lists them.", id))
+		return sentences.NewProblem(c.Speaker.Sayf("There is no summary %d in this conversation; /summaries lists them.", id))
 	case err != nil:
 		return err
 	case fate.State == compactor.Running:
-		return problem(c.Speaker.Sayf("Summary %d is still being written.", id))
+		return sentences.NewProblem(c.Speaker.Sayf("Summary %d is still being written.", id))
 	case fate.State == compactor.Prepared:
-		return problem(c.Speaker.Sayf("Summary %d is ready and will be applied as soon as there is room.", id))
+		return sentences.NewProblem(c.Speaker.Sayf("Summary %d is ready and will be applied as soon as there is room.", id))
 	case fate.State == compactor.Undone:
-		return problem(c.Speaker.Sayf("Summary %d was undone.", id))
+		return sentences.NewProblem(c.Speaker.Sayf("Summary %d was undone.", id))
 	case fate.State == compactor.Failed, fate.State == compactor.Stale:
-		return problem(c.Speaker.Sayf("Summary %d was never applied: it failed, or its messages changed before it was ready.", id))
+		return sentences.NewProblem(c.Speaker.Sayf("Summary %d was never applied: it failed, or its messages changed before it was ready.", id))
 	case fate.In != 0 && fate.In != id && fate.State == compactor.RolledUp:
-		return problem(partOf(c.Speaker, id, fate.In))
+		return sentences.NewProblem(partOf(c.Speaker, id, fate.In))
 	case fate.In != 0 && fate.In != id:
-		return problem(c.Speaker.Sayf("Summary %d was replaced by summary %d; /summaries %d shows its lines.", id, fate.In, fate.In))
+		return sentences.NewProblem(c.Speaker.Sayf("Summary %d was replaced by summary %d; /summaries %d shows its lines.", id, fate.In, fate.In))
 	}
-	return problem(c.Speaker.Sayf("Summary %d is not in the prompt.", id))
+	return sentences.NewProblem(c.Speaker.Sayf("Summary %d is not in the prompt.", id))
 }
 
 func partOf(speaker sentences.Speaker, id, whole int64) string {
@@ -201,13 +201,13 @@ func lineError(ctx context.Context, c *Call, id int64, number int, err error) er
 	case errors.Is(err, compactor.ErrNotShown):
 		return fateError(ctx, c, id)
 	case errors.Is(err, compactor.ErrNoLine):
-		return problem(c.Speaker.Sayf("Summary %d has no line %d; /summaries %d lists its lines.", id, number, id))
+		return sentences.NewProblem(c.Speaker.Sayf("Summary %d has no line %d; /summaries %d lists its lines.", id, number, id))
 	case errors.Is(err, compactor.ErrOnlyLine):
-		return problem(c.Speaker.Sayf("It is the only line of summary %d. Rewrite it, or undo the summary with /undo.", id))
+		return sentences.NewProblem(c.Speaker.Sayf("It is the only line of summary %d. Rewrite it, or undo the summary with /undo.", id))
 	case errors.Is(err, compactor.ErrLongLine):
-		return problem(c.Speaker.Sayf("That line is too long: at most %d characters.", compactor.MostOfLine))
+		return sentences.NewProblem(c.Speaker.Sayf("That line is too long: at most %d characters.", compactor.MostOfLine))
 	case full:
-		return problem(c.Speaker.Sayf("There is no room for that line: %s.", c.Speaker.Translate(noRoom.Why)))
+		return sentences.NewProblem(c.Speaker.Sayf("There is no room for that line: %s.", c.Speaker.Translate(noRoom.Why)))
 	}
 	return err
 }

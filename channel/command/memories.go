@@ -92,7 +92,7 @@ func filterOf(c *Call) (memory.Filter, error) {
 			for _, kind := range memory.Kinds {
 				kinds = append(kinds, c.Speaker.Word("memory", kind))
 			}
-			return f, problem(fmt.Sprintf("There is no memory kind %q. Use one of %s.", value, strings.Join(kinds, ", ")))
+			return f, sentences.NewProblem(fmt.Sprintf("There is no memory kind %q. Use one of %s.", value, strings.Join(kinds, ", ")))
 		case option == "page" && f.Offset == 0 && n > 0 && n < 1e6:
 			f.Offset = (n - 1) * memoriesShown
 		default:
@@ -128,7 +128,7 @@ func changeMemory(ctx context.Context, c *Call, id int64, change func() error) (
 	m := d.Memory
 	ofPerson := c.Who.ID != "" && (c.Who.ID == m.SpeakerID || c.Who.ID == m.AboutID)
 	if err == nil && !ofPerson && !c.Rules.Manages(c.Records.Name(), c.Who) {
-		return m, problem(fmt.Sprintf("Memory %d did not come from you and is not about you. Ask someone who manages this place.", id))
+		return m, sentences.NewProblem(fmt.Sprintf("Memory %d did not come from you and is not about you. Ask someone who manages this place.", id))
 	}
 	if err == nil {
 		err = change()
@@ -136,11 +136,11 @@ func changeMemory(ctx context.Context, c *Call, id int64, change func() error) (
 	state, wrong := errors.AsType[*memory.StateError](err)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		err = problem(fmt.Sprintf("This conversation has no memory %d. Change memories of another conversation there.", id))
+		err = sentences.NewProblem(fmt.Sprintf("This conversation has no memory %d. Change memories of another conversation there.", id))
 	case wrong:
-		err = problem(fmt.Sprintf("Memory %d is %s, so this changes nothing.", id, state.State))
+		err = sentences.NewProblem(fmt.Sprintf("Memory %d is %s, so this changes nothing.", id, state.State))
 	case errors.Is(err, memory.ErrDuplicate):
-		err = problem(c.Speaker.Sayf("Memory %d stays forgotten: another one now says the same. /forget that one first.", id))
+		err = sentences.NewProblem(c.Speaker.Sayf("Memory %d stays forgotten: another one now says the same. /forget that one first.", id))
 	}
 	return m, err
 }
@@ -155,13 +155,13 @@ func runRemember(ctx context.Context, c *Call) (Answer, error) {
 	scope, rest, found := strings.Cut(text, ":")
 	if on && found && strings.EqualFold(scope, "server") { // "server: …" is for all of it
 		if !here {
-			return Answer{}, problem("Memories of this conversation stay here, because it is not a public channel of a server. Leave out \"server:\" to save this one here.")
+			return Answer{}, sentences.NewProblem("Memories of this conversation stay here, because it is not a public channel of a server. Leave out \"server:\" to save this one here.")
 		}
 		w.Server = true
 		text = strings.TrimSpace(rest)
 	}
 	if text == "" {
-		return Answer{}, problem(c.Speaker.Sayf("What should I remember? For example: /remember the standup is at 9:30"))
+		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("What should I remember? For example: /remember the standup is at 9:30"))
 	}
 	w.MemoryDraft = summarize.MemoryDraft{Kind: "fact", Content: text}
 	s, err := memory.Of(c.Records).Keep(ctx, w)
@@ -169,9 +169,9 @@ func runRemember(ctx context.Context, c *Call) (Answer, error) {
 	wrong, unfit := errors.AsType[*memory.ContentError](err)
 	switch {
 	case optedOut:
-		return Answer{}, problem(fmt.Sprintf("%s has opted out of my memories, so I cannot remember that.", out.Name))
+		return Answer{}, sentences.NewProblem(fmt.Sprintf("%s has opted out of my memories, so I cannot remember that.", out.Name))
 	case unfit:
-		return Answer{}, problem(fmt.Sprintf("I cannot remember that: %s", wrong))
+		return Answer{}, sentences.NewProblem(fmt.Sprintf("I cannot remember that: %s", wrong))
 	case err != nil:
 		return Answer{}, err
 	case !s.Fresh:
@@ -190,7 +190,7 @@ func runForget(ctx context.Context, c *Call) (Answer, error) {
 		return runForgetMe(ctx, c)
 	}
 	if c.Args == "" {
-		return Answer{}, problem(c.Speaker.Sayf("Which memory? Give its number, as /memories shows it: /forget 12. /forget me deletes everything of yours."))
+		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("Which memory? Give its number, as /memories shows it: /forget 12. /forget me deletes everything of yours."))
 	}
 	id, ok := numberOf(c.Args)
 	if !ok {
@@ -217,7 +217,7 @@ func suggestMemories(ctx context.Context, records *store.Conversation, typed str
 // runRecall answers from stored data, without a model: memories, then messages, each with the best first.
 func runRecall(ctx context.Context, c *Call) (Answer, error) {
 	if c.Args == "" {
-		return Answer{}, problem(c.Speaker.Sayf("What should I look for? For example: /recall when did we choose the hotel?"))
+		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("What should I look for? For example: /recall when did we choose the hotel?"))
 	}
 	memories, _, err := memory.Of(c.Records).List(ctx, memory.Filter{Query: c.Args, Asker: c.Who.Name, Limit: recallMemories})
 	messages, failed := memory.Of(c.Records).Recall(ctx, memory.Question{Text: c.Args, Asker: c.Who.Name, Limit: recallMessages})

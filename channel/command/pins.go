@@ -35,7 +35,7 @@ func runPin(ctx context.Context, c *Call) (Answer, error) {
 	costs := compactor.PinCosts(append(head.Pins, compactor.Pin{Message: m}), budget)
 	cost := costs[len(costs)-1]
 	if cost.Shown == 0 {
-		return Answer{}, problem(c.Speaker.Sayf("Message #%d does not fit: pin_budget allows %d tokens in total, and the message needs %d. /unpin another one, or set a larger pin_budget.", m.Seq, budget, cost.Whole))
+		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("Message #%d does not fit: pin_budget allows %d tokens in total, and the message needs %d. /unpin another one, or set a larger pin_budget.", m.Seq, budget, cost.Whole))
 	}
 	_, err = c.Records.Transcript().Pin(ctx, m.Seq, c.Who.Typist())
 	answer := c.Speaker.Sayf("Message #%d is pinned, and stays in the prompt when older messages are summarized: %s", m.Seq, excerpt(c.Speaker, m))
@@ -55,11 +55,11 @@ func pinnable(ctx context.Context, c *Call) (m chat.Message, err error) {
 	}
 	switch {
 	case c.Args != "" && !ok:
-		return m, problem(c.Speaker.Sayf("Which message? Give its number: /pin #12. Without a number I pin the newest message."))
+		return m, sentences.NewProblem(c.Speaker.Sayf("Which message? Give its number: /pin #12. Without a number I pin the newest message."))
 	case errors.Is(err, store.ErrNotFound):
-		return m, problem("There is no such message in this conversation.")
+		return m, sentences.NewProblem("There is no such message in this conversation.")
 	case err == nil && (m.Role == llm.RoleTool || strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0):
-		return m, problem(fmt.Sprintf("#%d cannot be pinned: it is one of my tool calls, not a message.", m.Seq))
+		return m, sentences.NewProblem(fmt.Sprintf("#%d cannot be pinned: it is one of my tool calls, not a message.", m.Seq))
 	}
 	return m, err
 }
@@ -67,11 +67,11 @@ func pinnable(ctx context.Context, c *Call) (m chat.Message, err error) {
 func runUnpin(ctx context.Context, c *Call) (Answer, error) {
 	seq, ok := numberOf(c.Args)
 	if !ok {
-		return Answer{}, problem(c.Speaker.Sayf("Which message? Give its number, as /pins shows it: /unpin #12"))
+		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("Which message? Give its number, as /pins shows it: /unpin #12"))
 	}
 	err := c.Records.Transcript().Unpin(ctx, seq)
 	if errors.Is(err, store.ErrNotFound) {
-		return Answer{}, problem(fmt.Sprintf("Message #%d is not pinned.", seq))
+		return Answer{}, sentences.NewProblem(fmt.Sprintf("Message #%d is not pinned.", seq))
 	}
 	return Answer{Text: fmt.Sprintf("Message #%d is no longer pinned.", seq)}, err
 }

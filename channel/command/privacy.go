@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/privacy"
 	"cairn/store"
@@ -29,7 +30,7 @@ func requestOf(c *Call) (request, error) {
 	words := strings.Fields(strings.ToLower(c.Args))
 	for _, word := range words {
 		if !slices.Contains([]string{"me", "everywhere", "yes"}, word) {
-			return request{}, problem(c.Speaker.Sayf("I do not know what %q means here. Use /forget me for this conversation, or /forget me everywhere.", word))
+			return request{}, sentences.NewProblem(c.Speaker.Sayf("I do not know what %q means here. Use /forget me for this conversation, or /forget me everywhere.", word))
 		}
 	}
 	return request{everywhere: slices.Contains(words, "everywhere"), confirmed: slices.Contains(words, "yes")}, nil
@@ -58,7 +59,7 @@ func runForgetMe(ctx context.Context, c *Call) (Answer, error) {
 		return Answer{}, err
 	}
 	if c.Who.ID == "" {
-		return Answer{}, problem(textUnidentified)
+		return Answer{}, sentences.NewProblem(textUnidentified)
 	}
 	if err := c.Records.Store().Deliveries().Deliver(ctx); err != nil { // what they said before this
 		return Answer{}, err
@@ -117,9 +118,9 @@ func runOptOut(ctx context.Context, c *Call) (Answer, error) {
 	off := strings.EqualFold(c.Args, "off")
 	switch {
 	case c.Args != "" && !off:
-		return Answer{}, problem(c.Speaker.Sayf("Use /optout or /optout off."))
+		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("Use /optout or /optout off."))
 	case c.Who.ID == "":
-		return Answer{}, problem(textUnidentified)
+		return Answer{}, sentences.NewProblem(textUnidentified)
 	}
 	if _, err := privacy.Of(c.Records).OptOut(ctx, c.Who.ID, c.Who.Name, !off); err != nil {
 		return Answer{}, err

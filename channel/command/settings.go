@@ -9,6 +9,7 @@ import (
 
 	"cairn/channel/access"
 	"cairn/channel/report"
+	"cairn/channel/sentences"
 	"cairn/compactor"
 	"cairn/store"
 )
@@ -31,7 +32,7 @@ func runSettings(ctx context.Context, c *Call) (Answer, error) {
 	}
 	key, value := cutSetting(c.Args)
 	if key != "" && !slices.Contains(compactor.Keys(), key) {
-		return Answer{}, problem(unknownSetting(key))
+		return Answer{}, sentences.NewProblem(unknownSetting(key))
 	}
 	if value != "" {
 		if err := set(ctx, c, setup.Policy, key, value); err != nil {
@@ -71,7 +72,7 @@ func cutSetting(args string) (key, value string) {
 // set sets a value for the conversation, or resets it.
 func set(ctx context.Context, c *Call, file compactor.Policy, key, value string) error {
 	if !c.Rules.Trusts(c.Records.Name(), c.Who) && !slices.Contains(harmless, key) {
-		return problem(fmt.Sprintf("In a direct message you may set %s. Only the owners and managers named in my settings file may change other settings.", strings.Join(harmless, " and ")))
+		return sentences.NewProblem(fmt.Sprintf("In a direct message you may set %s. Only the owners and managers named in my settings file may change other settings.", strings.Join(harmless, " and ")))
 	}
 	text := value
 	if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
@@ -100,11 +101,11 @@ func Override(ctx context.Context, records *store.Conversation, file compactor.P
 	for key, value := range values {
 		switch {
 		case !slices.Contains(compactor.Keys(), key):
-			return problem(unknownSetting(key))
+			return sentences.NewProblem(unknownSetting(key))
 		case !report.Settable(key):
-			return problem(fmt.Sprintf("Only the bot's operator can set %s, in the settings file.", key))
+			return sentences.NewProblem(fmt.Sprintf("Only the bot's operator can set %s, in the settings file.", key))
 		case value != nil && len([]rune(*value)) > maxValue:
-			return problem(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))
+			return sentences.NewProblem(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))
 		}
 	}
 	return records.Settings().OverrideAll(ctx, values, by.Typist(), func(set map[string]string) error {
@@ -117,7 +118,7 @@ func Override(ctx context.Context, records *store.Conversation, file compactor.P
 		policy, wrong := compactor.Patch(set).Over(file)
 		wrong = append(wrong, policy.Validate()...)
 		if len(wrong) > 0 {
-			return problem(fmt.Sprintf("Nothing was changed. %s", wrong[0]))
+			return sentences.NewProblem(fmt.Sprintf("Nothing was changed. %s", wrong[0]))
 		}
 		return nil
 	})

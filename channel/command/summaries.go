@@ -74,7 +74,7 @@ func runExpand(ctx context.Context, c *Call) (Answer, error) {
 	id, ok := numberOf(number)
 	from, also := numberOf(cmp.Or(strings.TrimSpace(begin), "1"))
 	if !ok || !also {
-		return Answer{}, problem(c.Speaker.Sayf("Which summary? Give its number, as /summaries shows it: /expand 12"))
+		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("Which summary? Give its number, as /summaries shows it: /expand 12"))
 	}
 	e, err := c.Records.Transcript().Expand(ctx, id, from, expandShown)
 	if errors.Is(err, store.ErrNotFound) {

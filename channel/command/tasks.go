@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cairn/channel/report"
+	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/store"
@@ -23,11 +24,11 @@ func runAsk(ctx context.Context, c *Call) (Answer, error) {
 	case err != nil:
 		return Answer{}, err
 	case len(setup.Agents) == 0:
-		return Answer{}, problem(`No agent accepts tasks here. The bot's operator can allow some under [[agents]]: spawn = ["researcher"].`)
+		return Answer{}, sentences.NewProblem(`No agent accepts tasks here. The bot's operator can allow some under [[agents]]: spawn = ["researcher"].`)
 	case agent == "":
-		return Answer{}, problem(c.Speaker.Sayf("Name the agent and the task: /ask @%s and what to do.", setup.Agents[0]))
+		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("Name the agent and the task: /ask @%s and what to do.", setup.Agents[0]))
 	case setup.PostsNothing:
-		return Answer{}, problem("I only listen here, so I could not post the result.")
+		return Answer{}, sentences.NewProblem("I only listen here, so I could not post the result.")
 	}
 	t, err := c.Conversation.StartTask(ctx, agent, text, c.Who)
 	if err != nil {
@@ -68,11 +69,11 @@ func stopTask(ctx context.Context, c *Call, all []store.Task) (Answer, error) {
 	verb, number, _ := strings.Cut(c.Args, " ")
 	n, ok := numberOf(strings.TrimSpace(number))
 	if !strings.EqualFold(verb, "stop") || !ok {
-		return Answer{}, problem(c.Speaker.Sayf("/tasks lists the tasks, and /tasks stop 3 stops number 3."))
+		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("/tasks lists the tasks, and /tasks stop 3 stops number 3."))
 	}
 	i := slices.IndexFunc(all, func(t store.Task) bool { return t.Number == n && t.State == store.TaskOpen })
 	if i < 0 {
-		return Answer{}, problem(c.Speaker.Sayf("There is no open task %d. /tasks lists them.", n))
+		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("There is no open task %d. /tasks lists them.", n))
 	}
 	err := c.Conversation.StopTask(ctx, all[i], c.Who)
 	return Answer{Text: fmt.Sprintf("Task %d of %s was stopped.", n, all[i].Agent)}, err

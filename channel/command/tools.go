@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/channel/sentences"
 	"cairn/store"
 )
 
@@ -60,15 +61,15 @@ func changeTools(ctx context.Context, c *Call, servers []ToolServer, rules *stor
 	added := slices.Index(rules.Added, id)
 	switch {
 	case verb == "add" && !known:
-		return problem(c.Speaker.Translate(fmt.Sprintf("There are no tools named %q.", id)) + c.Speaker.Sayf(" /tools lists them."))
+		return sentences.NewProblem(c.Speaker.Translate(fmt.Sprintf("There are no tools named %q.", id)) + c.Speaker.Sayf(" /tools lists them."))
 	case verb == "add" && added < 0:
 		rules.Added = append(rules.Added, id)
 	case verb == "remove" && added >= 0:
 		rules.Added = slices.Delete(rules.Added, added, added+1)
 	case verb == "remove":
-		return problem(fmt.Sprintf("%q was not added here.", id))
+		return sentences.NewProblem(fmt.Sprintf("%q was not added here.", id))
 	case verb != "add":
-		return problem(c.Speaker.Say("Use /tools add NAME or /tools remove NAME."))
+		return sentences.NewProblem(c.Speaker.Say("Use /tools add NAME or /tools remove NAME."))
 	}
 	if err := c.Records.Settings().SetTools(ctx, *rules, c.Who.Typist()); err != nil {
 		return err

@@ -9,6 +9,8 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"cairn/channel/sentences"
 	"cairn/chat"
@@ -102,4 +104,33 @@ func shown(p compactor.Policy) compactor.Policy {
 		p.PromptFile = filepath.Base(p.PromptFile)
 	}
 	return p
+}
+
+// PatchOf reads settings that apply to one task, one message or one compaction, in JSON form. It
+// refuses settings that only the settings file may have, and values that are never valid.
+func PatchOf(settings map[string]any) (compactor.Patch, error) {
+	patch := compactor.Patch{}
+	for key, value := range settings {
+		if !Settable(key) {
+			return nil, sentences.NewProblem(fmt.Sprintf("compaction.%s is set in the settings file only.", key))
+		}
+		switch v := value.(type) {
+		case string, bool:
+			patch[key] = fmt.Sprint(v)
+		case float64:
+			patch[key] = strconv.FormatFloat(v, 'f', -1, 64)
+		default:
+			return nil, sentences.NewProblem(fmt.Sprintf("compaction.%s must be a text, a number, or true or false.", key))
+		}
+	}
+	alone, wrong := patch.Over(compactor.DefaultPolicy())
+	for _, e := range alone.Validate() {
+		if _, given := patch[e.Key]; given && !strings.Contains(e.Want, "_threshold") { // with the other settings it may be valid
+			wrong = append(wrong, e)
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, sentences.NewProblem("compaction: " + wrong[0].Error())
+	}
+	return patch, nil
 }

@@ -136,3 +136,17 @@ func MessagesIn(rows []compactor.Summary) (n int) {
 	}
 	return n
 }
+
+// SpansIn returns how many spans were summarized in one step, and the range of messages that they take.
+func SpansIn(e compactor.Event) (n int, from, to int64) {
+	from = e.From
+	to = e.To
+	for _, row := range e.Set {
+		if row.Kind == compactor.Leaf {
+			n++
+			from = min(from, row.From)
+			to = max(to, row.To)
+		}
+	}
+	return n, from, to
+}

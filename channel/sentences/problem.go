@@ -8,6 +8,9 @@ type Problem struct {
 	Private bool // only that person needs to see it: they lack the rights, or came too late
 }
 
+// NewProblem returns an error with a sentence for the person who asked, or for the model that called a tool.
+func NewProblem(text string) error { return Problem{Text: text} }
+
 func (p Problem) Error() string { return p.Text }
 
 // ProblemOf returns the problem that an error is; ok is false for other errors.

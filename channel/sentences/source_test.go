@@ -41,7 +41,7 @@ var composed = regexp.MustCompile(`^(1|%d) (message|memor|summar|request)|^by |^
 func TestTranslationsAreOfSentencesInTheCode(t *testing.T) {
 	code := sourceOf(t)
 	german := translations(t, "de")
-	shows := regexp.MustCompile(`(?:\b(?:Sayf|Say|Translate|errPeople|problem|denial|say|says)\(\s*|\b[tT]ext[A-Z]\w+\s+= |\baddf\("?[\w ]+"?, |\bAnswer\{[^{}]*?\bText:\s+|\b[rR]efus\w+\s+Refusal = |\breason[A-Z]\w+\s+= |\bWant: )(?:fmt\.Sprintf\()?("(?:[^"\\]|\\.)*"|\x60[^\x60]*\x60)`)
+	shows := regexp.MustCompile(`(?:\b(?:Sayf|Say|Translate|NewProblem|denial|say|says)\(\s*|\b[tT]ext[A-Z]\w+\s+= |\baddf\("?[\w ]+"?, |\bAnswer\{[^{}]*?\bText:\s+|\b[rR]efus\w+\s+Refusal = |\breason[A-Z]\w+\s+= |\bWant: )(?:fmt\.Sprintf\()?("(?:[^"\\]|\\.)*"|\x60[^\x60]*\x60)`)
 	names := regexp.MustCompile(`/[a-z]+( me| everywhere| yes)*`) // commands, which are the same in each language
 	for _, found := range shows.FindAllStringSubmatch(code, -1) {
 		sentence := check.Must(strconv.Unquote(found[1]))(t)

@@ -163,13 +163,15 @@ func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
 		CatchUp:    time.Duration(settings.CatchUp),
 		Workers:    settings.Workers,
 		Log:        b.log,
-		Before:     b.propose,
-		After:      b.compacted,
-		Remembered: b.remembered,
-		Replied: func(conversation string, to []string, text string, failure bool) {
-			b.hooks.Tell(hooks.OnReply, map[string]any{"conversation": conversation, "to": to, "text": text, "failure": failure})
+		Hooks: channel.Hooks{
+			Before:     b.propose,
+			After:      b.compacted,
+			Remembered: b.remembered,
+			Replied: func(conversation string, to []string, text string, failure bool) {
+				b.hooks.Tell(hooks.OnReply, map[string]any{"conversation": conversation, "to": to, "text": text, "failure": failure})
+			},
+			Counted: b.metrics.add,
 		},
-		Counted: b.metrics.add,
 	}
 }
 

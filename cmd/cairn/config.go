@@ -147,7 +147,7 @@ func (a *app) explain(ctx context.Context, name string) error {
 	return a.show(a.out, all)
 }
 
-// explainAgent explains the policy of an agent, of which own was set in the conversation of.
+// explainAgent explains the policy of an agent, with the overrides of the conversation of.
 func explainAgent(ctx context.Context, s *config.Settings, agent channel.Agent, policy compactor.Policy, overrides []store.Override, of string) explainedAgent {
 	e := explainedAgent{Agent: agent.ID, Channel: of, Model: agent.Model.Name(), Window: agent.Model.Window(ctx).Source}
 	for _, m := range agent.Explain(ctx, policy) {

@@ -249,7 +249,7 @@ const toolTimeout = 15 * time.Second
 func (t *toolbox) Ready(ctx context.Context, servers []string) {
 	limited, cancel := context.WithDeadline(ctx, t.started.Add(toolTimeout))
 	defer cancel()
-	_ = t.Tried(limited, servers) // each connection logs its own failure
+	_ = t.Tried(limited, servers) // each connection logs its failure
 }
 
 func (t *toolbox) Servers() (all []channel.ToolServer) {

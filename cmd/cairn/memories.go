@@ -71,7 +71,7 @@ func (s *selection) filterFlags(cmd *cobra.Command, state string) {
 	f.Func("kind", "only those of this `KIND` (default: all)", oneOf(&s.Kind, memory.Kinds))
 	f.Func("state", "only those in this `STATE`: "+strings.Join(memory.States, ", ")+" (default: "+state+")", oneOf(&s.State, memory.States))
 	f.StringVar(&s.since, "since", "", "only those said since `TIME`"+sinceForms)
-	f.StringVar(&s.until, "until", "", "only those said until `TIME`; a whole day or month is included: 2026-05-08, 2026-05, 7d (default: now)")
+	f.StringVar(&s.until, "until", "", "only those said until `TIME`; a day or month is included in full: 2026-05-08, 2026-05, 7d (default: now)")
 	f.StringVar(&s.About, "about", "", "only those about this person, by `NAME` or id (default: everybody)")
 }
 

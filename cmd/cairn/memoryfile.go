@@ -105,7 +105,7 @@ func newMemoriesImport(a *app) *cobra.Command {
 object; content, kind, channel (the full name of a conversation) and said_at are required:
   {"channel":"terminal:garden","kind":"fact","content":"Ada rows","said_at":"2023-05-08T13:56:00Z","speaker":"Ada"}
 
-The whole file is checked first. Importing it again is harmless: known memories are skipped. Imported
+The full file is checked first. Importing it again is harmless: known memories are skipped. Imported
 memories get new numbers, and link to those of their messages that the channel has. The bot must be
 stopped.`,
 		Example: `  cairn memories import memories.jsonl`,

@@ -158,7 +158,7 @@ func answered(ctx context.Context, agent channel.Agent, full bool) (fact string,
 	return fmt.Sprintf("answered in %v, %s; window of %d tokens", sinceStart(start), tools, window.Tokens), err
 }
 
-// sinceStart returns the time since start in whole milliseconds, at least one.
+// sinceStart returns the time since start in milliseconds, at least one.
 func sinceStart(start time.Time) time.Duration {
 	return max(time.Since(start).Round(time.Millisecond), time.Millisecond)
 }

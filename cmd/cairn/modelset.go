@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/config"
 	"cairn/llm"
@@ -42,7 +43,8 @@ func newModelSet(log *slog.Logger) *modelSet {
 func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent, error) {
 	agent := channel.Agent{
 		ID: chosen.ID, Instructions: chosen.Instructions, Language: cmp.Or(chosen.Language, s.Language), MaxOutput: chosen.MaxOutputTokens,
-		Recall: s.RecallTokens, Reasoning: chosen.Reasoning, Spawn: chosen.Spawn, TasksPerMessage: chosen.TasksPerMessage, TaskCalls: chosen.TaskCalls, TaskTime: time.Duration(chosen.TaskTime),
+		Recall: s.RecallTokens, Reasoning: chosen.Reasoning, Spawn: chosen.Spawn,
+		Tasks:  task.Limits{PerMessage: chosen.TasksPerMessage, Calls: chosen.TaskCalls, Time: time.Duration(chosen.TaskTime)},
 		Policy: func() compactor.Policy { return chosen.Compaction },
 		Origin: func(key string) string { return s.Origin(chosen.ID, key) },
 	}
@@ -226,7 +228,7 @@ func (l *located) locate(ctx context.Context, err error) error {
 }
 
 const (
-	maxOthers     = 10 // most models that an error names
+	maxOthers     = 10 // maximum number of models that an error names
 	othersTimeout = 3 * time.Second
 )
 

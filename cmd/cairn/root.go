@@ -52,7 +52,7 @@ type helpWriter struct {
 	err error
 }
 
-// Write writes nothing after an error. cobra passes whole paragraphs.
+// Write writes nothing after an error. cobra passes full paragraphs.
 func (w *helpWriter) Write(text []byte) (int, error) {
 	printed := string(text)
 	if isTerminal(w.Writer) {

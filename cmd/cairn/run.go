@@ -178,7 +178,7 @@ notice or error. Channels run in parallel. A message with a known id is not proc
 	return cmd
 }
 
-// withoutTurnLimit returns the rules of the settings without a limit of turns a minute: whoever can start the program needs none,
+// withoutTurnLimit returns the rules of the settings without a limit of turns a minute: a person who can start the program needs none,
 // and piped lines arrive fast.
 func withoutTurnLimit(s *config.Settings) access.Rules {
 	rules := s.Rules()

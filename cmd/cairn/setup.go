@@ -127,7 +127,7 @@ func (s *setup) run(cmd *cobra.Command) error {
 	return s.start(cmd)
 }
 
-// prepare reports what would prevent writing the settings, before anything is asked.
+// prepare reports what would prevent writing the settings, before the first question.
 func (s *setup) prepare() error {
 	if _, err := os.Stat(filepath.Dir(s.target)); err != nil {
 		return fmt.Errorf("the folder of --config: %w: create it first", err)

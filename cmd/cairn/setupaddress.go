@@ -101,7 +101,7 @@ func answeredOverHTTP(err error) bool {
 	return ok && e.Status > 0
 }
 
-// speaksTLS reports whether a server that was asked over HTTP wants HTTPS.
+// speaksTLS reports whether a server that got an HTTP request wants HTTPS.
 func speaksTLS(err error) bool {
 	e, ok := errors.AsType[*llm.Error](err)
 	return ok && strings.Contains(e.Message, "HTTPS server")

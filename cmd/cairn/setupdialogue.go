@@ -19,7 +19,7 @@ import (
 
 // dialogue asks questions at a terminal.
 type dialogue struct {
-	tty   *os.File // the terminal; nil: there is none, so nothing is asked
+	tty   *os.File // the terminal; nil: there is none, so setup asks nothing
 	in    *bufio.Reader
 	out   func(text string)
 	again bool // the question was asked or answered before: flags and the environment answer nothing

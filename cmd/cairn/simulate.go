@@ -114,7 +114,7 @@ func (s simulation) check(asJSON bool) error {
 	case s.from < 0 || s.to < 0 || s.to > 0 && s.to < s.from:
 		return fmt.Errorf("--from %d --to %d is no range of messages", s.from, s.to)
 	case len(s.variants) > maxVariants:
-		return fmt.Errorf("%d variants are too many: at most %d are compared at once", len(s.variants), maxVariants)
+		return fmt.Errorf("%d variants are too many: at most %d can be compared", len(s.variants), maxVariants)
 	}
 	return nil
 }

@@ -31,11 +31,11 @@ type Around struct {
 	before      transcript.Summary   // the nearest one, or the one of the part before, of which the text alone is known
 	later       []chat.Message       // what follows, oldest first; a summary is a message of the assistant
 	rows        []transcript.Summary // the summaries in later
-	max         int                  // tokens shown of each
+	max         int                  // tokens of each in a request
 }
 
 // AroundOf returns what surrounds a row in its session, of which rows are the summaries and messages the verbatim
-// messages: the nearest summary before it, and what is shown after it; nothing for a row without a span.
+// messages: the nearest summary before it, and what the prompt has after it; nothing for a row without a span.
 func AroundOf(row transcript.Summary, rows []transcript.Summary, messages []transcript.Shown) (a Around) {
 	if row.To == 0 {
 		return a
@@ -63,7 +63,7 @@ func AroundOf(row transcript.Summary, rows []transcript.Summary, messages []tran
 	return a
 }
 
-// beside returns the summaries that a model is shown.
+// beside returns the summaries that a model reads.
 func (a Around) beside() (b summarize.Beside) {
 	for _, row := range append([]transcript.Summary{a.before}, a.rows...) {
 		if row.ID != 0 {
@@ -83,7 +83,7 @@ func correctionsIn(row transcript.Summary) (lines []string) {
 	return lines
 }
 
-// newestCorrections returns what people wrote, a line for each, in at most a.max tokens.
+// newestCorrections returns what people wrote, a line for each, within a.max tokens.
 func (a Around) newestCorrections() string {
 	text := ""
 	for _, line := range slices.Backward(a.corrections) {

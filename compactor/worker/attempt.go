@@ -79,7 +79,7 @@ func (a *attempt) messages(system string) []llm.Message {
 	}
 }
 
-// question returns what the model is asked below the material.
+// question returns the request below the material.
 func (a *attempt) question() string {
 	first := a.items[0]
 	last := a.items[len(a.items)-1]

@@ -9,7 +9,7 @@ import (
 type calls struct {
 	w          *writer
 	limit      int
-	made       int
+	used       int
 	refundable bool   // the last call is counted, and may be taken back
 	alive      func() // called when the model sends something
 }
@@ -24,7 +24,7 @@ func (w *writer) newCalls(alive func()) *calls {
 }
 
 // left returns how often the model may still be called.
-func (c *calls) left() int { return c.limit - c.made }
+func (c *calls) left() int { return c.limit - c.used }
 
 // spend counts a request to the model, retries after failures included.
 func (c *calls) spend() error {
@@ -41,7 +41,7 @@ func (c *calls) spend() error {
 			return err
 		}
 	}
-	c.made++
+	c.used++
 	c.refundable = true
 	c.alive() // a request or a retry starts
 	return nil
@@ -51,7 +51,7 @@ func (c *calls) spend() error {
 // both say so.
 func (c *calls) refund() {
 	if c.refundable {
-		c.made--
+		c.used--
 		c.refundable = false
 	}
 }

@@ -44,7 +44,7 @@ func (a *attempt) withTools(ctx context.Context) (string, error) {
 		learnedOf(a.w.model).NoTools()
 	}
 	if err == nil && x.unsaved && a.w.record.Kept() < a.memories && a.calls.left() > 0 && x.fits() {
-		// The tool results say what was wrong. A failure here does not lose the summary.
+		// The tool results say what was wrong. A failure does not lose the summary.
 		loop.MaxCalls = 1
 		_, _ = loop.Run(ctx)
 	}
@@ -59,7 +59,7 @@ type exchange struct {
 	material []llm.Message
 	rounds   [][]llm.Message // the messages after it, by round
 	tools    []llm.Tool      // summarize last
-	reminded bool            // the model was asked in words for the summary, and nothing else
+	reminded bool            // words requested the summary, and nothing else
 	forced   bool            // the last request forces the tool
 	unforced bool            // a forced tool was refused
 	anew     bool            // it began anew
@@ -92,7 +92,7 @@ func (a *attempt) newExchange() *exchange {
 }
 
 // request makes the next request. It forces the summary where the model has no other call left, or
-// was asked for it in words.
+// words requested it.
 func (x *exchange) request(context.Context, int) (llm.Request, error) {
 	if len(x.rounds) > 0 && !x.fits() {
 		x.restart()
@@ -169,7 +169,7 @@ func (x *exchange) messages() []llm.Message {
 // submit receives a summary. A refused one is sent back with the reason; one that is merely
 // longer than it should be is shortened later.
 func (x *exchange) submit(arguments json.RawMessage) (string, error) {
-	if x.summary != "" { // it was asked for memories alone
+	if x.summary != "" { // the request was for memories alone
 		return "stored already", nil
 	}
 	text := x.review.judge.TextOf(string(arguments))

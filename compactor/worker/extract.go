@@ -73,7 +73,7 @@ func (m Material) Extract(ctx context.Context) (s summarize.Summary, err error) 
 }
 
 // evidenceOf returns sources, and their messages without secrets, as the judge of an extract reads them, and the rows among them: texts of
-// rows have their lines, because a line without evidence supports no other, in whatever row below it stands.
+// rows have their lines, because a line without evidence supports no other, in whatever row below.
 func evidenceOf(sources []source, messages []chat.Message) (items []summarize.Item, rows []transcript.Summary) {
 	for i, s := range sources {
 		if s.row == nil {
@@ -88,8 +88,8 @@ func evidenceOf(sources []source, messages []chat.Message) (items []summarize.It
 	return items, rows
 }
 
-// sources returns what an extract is made from: the messages of the span, or, for a
-// fold, those its children were chosen from. The extractive summarizer never chooses from its own
+// sources returns what an extract chooses from: the messages of the span, or, for a
+// fold, those its children were chosen from. The extractive summarizer never chooses from its
 // output; a worker's text counts like a message.
 func (m Material) sources(ctx context.Context) ([]source, error) {
 	rows := m.Children
@@ -151,7 +151,7 @@ func choice(ctx context.Context, record Record, row transcript.Summary) ([]sourc
 const maxChildReads = 64
 
 // memoriesOf returns how many memories the extractive summarizer may take from messages: none for a
-// fold of summaries, because they were taken when the children were made.
+// fold of summaries, because its children have them already.
 func (a Assignment) memoriesOf(messages []chat.Message) int {
 	hidden := func(row transcript.Summary) bool { return row.Kind == transcript.Placeholder }
 	if a.Row.Kind == transcript.Rollup && !slices.ContainsFunc(a.Children, hidden) {

@@ -29,7 +29,7 @@ func (w *writer) read(ctx context.Context, limit int) ([]summarize.Item, error) 
 		switch {
 		case row.NeedsRepair() && row.Declined.Count(w.Model.Name()) >= w.MaxDeclines:
 			return []summarize.Item{summarize.Omitted(row)}, true, nil
-		case !row.NeedsRepair(), row.Kind != transcript.Placeholder && !row.AwaitsModel: // no good summary is made from messages again
+		case !row.NeedsRepair(), row.Kind != transcript.Placeholder && !row.AwaitsModel: // good summaries are not written again from messages
 			return summarize.ItemsOfRow(row, limit), true, nil
 		}
 		return nil, false, nil

@@ -45,8 +45,8 @@ func (w *Worker) Narrow(ctx context.Context, a Assignment, span func(ctx context
 	return row, nil
 }
 
-// newestTurns returns the index of the first message of the newest turns that have at most limit tokens as the model
-// reads them; of the last turn at least.
+// newestTurns returns the index of the first message of the newest turns that have, as the model reads them, up to
+// limit tokens; of the last turn in any case.
 func newestTurns(all []chat.Message, limit int) int {
 	n := len(all)
 	tokens := 0

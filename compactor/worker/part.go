@@ -77,9 +77,8 @@ func throughput(model llm.Model) int {
 	return int(min(speed*aimedPiece.Seconds(), math.MaxInt32))
 }
 
-// summarize summarizes the part in requests of at most material tokens of it. Each chunk gets its share of the
-// target, limited by what one answer can contain; if the texts together are too long, they are summarized
-// once more.
+// summarize summarizes the part in requests of up to material tokens. Each chunk gets its share of the target,
+// limited by what one answer can contain. If the texts together are too long, they are summarized once more.
 func (p *part) summarize(ctx context.Context, material int) (text string, err error) {
 	all := summarize.CostOfItems(p.items)
 	answers := (p.target + maxTarget - 1) / maxTarget
@@ -119,7 +118,7 @@ func (p *part) summarize(ctx context.Context, material int) (text string, err er
 	return again.summarize(ctx, material)
 }
 
-// itemsOfTexts returns the summaries of chunks as items of at most limit tokens.
+// itemsOfTexts returns the summaries of chunks as items of up to limit tokens.
 func itemsOfTexts(texts []string, chunks [][]summarize.Item, limit int) (items []summarize.Item) {
 	for i, text := range texts {
 		last := chunks[i][len(chunks[i])-1]
@@ -129,14 +128,14 @@ func itemsOfTexts(texts []string, chunks [][]summarize.Item, limit int) (items [
 	return items
 }
 
-// evenly returns a chunk size of at most limit tokens with which all chunks of total tokens are about equal: a
+// evenly returns a chunk size, up to limit tokens, with which total tokens are cut into about equal chunks: a
 // small rest would be hard to summarize in fewer words.
 func evenly(total, limit int) int {
 	n := (total + limit - 1) / limit
 	return min(limit, total/max(n, 1)+limit/8)
 }
 
-// ask has the model summarize the part with at most MaxCalls calls, as long as the model sends something from
+// ask has the model summarize the part in MaxCalls calls or less, as long as the model sends something from
 // time to time, and measures its speed.
 func (p *part) ask(ctx context.Context) (text string, err error) {
 	cost := p.frame() + summarize.CostOfItems(p.items)
@@ -150,7 +149,7 @@ func (p *part) ask(ctx context.Context) (text string, err error) {
 		learnedOf(p.w.model).Speed.Measured(cost+tokens.Estimate(text), took)
 	case context.Cause(ctx) == llm.ErrSilent, context.Cause(ctx) == llm.ErrLate:
 		err = context.Cause(ctx)
-		// The next piece is at most half as large, and smaller if even that would have been too much.
+		// The next piece is half as large, or smaller if even that would have been too much.
 		learnedOf(p.w.model).Speed.AtMost(float64(cost) / max(2*aimedPiece, took).Seconds())
 	}
 	return text, err
@@ -167,7 +166,7 @@ func (p *part) askTwice(ctx context.Context, alive func()) (text string, err err
 	if errors.As(err, &contradicted) {
 		wrong = contradicted.Reasons()
 	}
-	if errors.As(err, &why) && why.Again(a.calls.made) && a.calls.left() > 0 && (wrong != "" || a.review.rest == "") {
+	if errors.As(err, &why) && why.Again(a.calls.used) && a.calls.left() > 0 && (wrong != "" || a.review.rest == "") {
 		p.w.Log.Debug("summary_refused", "reason", err)
 		a.refused = why
 		a.wrong = wrong

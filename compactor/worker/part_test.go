@@ -98,3 +98,25 @@ func TestLongMessageIsReadInParts(t *testing.T) {
 		check.Equal(t, "lines read", strings.Join(read, ""), strings.Join(pasted.FindAllString(text.String(), -1), ""))
 	}
 }
+
+// TestEachChunkSeesPreviousText also checks that a chunk sees the beginning of the next one.
+func TestEachChunkSeesPreviousText(t *testing.T) {
+	model := &llmtest.Model{Tokens: 6000, Func: func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		return summary(fmt.Sprintf("## Facts\n- part-%d is told: Ada wrote a note, word by word, of the cat Mulligan.", n)), nil
+	}}
+	r := newRig(t, model)
+	r.say("Who feeds the cat Mulligan?")
+	r.chat(100)
+	r.say("Greta feeds the cat Mulligan.")
+	r.chat(4)
+	made, err := r.summarize()
+	check.Require(t, err == nil && strings.Count(made.Text, "## Facts") == 1, "got %q, %v", made.Text, err)
+	requests := model.Requests()
+	check.Require(t, len(requests) >= 3, "%d requests", len(requests))
+	for i, req := range requests {
+		text := req.Messages[1].Text
+		check.Equal(t, fmt.Sprintf("request %d: before", i+1), (i > 0), strings.Contains(textBetween(text, "<before note=", "\n</before>"), fmt.Sprintf("part-%d ", i)))
+		got := textBetween(text, "<after note=", "\n</after>")
+		check.That(t, i > 0 || strings.Contains(got, "Greta feeds"), "request %d: got %q after the span", i+1, got)
+	}
+}

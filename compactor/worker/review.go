@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"cairn/compactor/judge"
+	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/transcript"
@@ -28,12 +29,12 @@ func (a *attempt) accept(resp llm.Response) (string, error) {
 	return a.withoutContradictions(text)
 }
 
-// refuses returns why a text cannot be the part's summary; "" if it can. A model that was told to write
+// refuses returns why a text cannot be the part's summary; "" if it can. A model that should write
 // in another language, and does not, cannot: then its summary is accepted if the rest of it is right.
-func (a *attempt) refuses(text string, told judge.Refusal) judge.Refusal {
+func (a *attempt) refuses(text string, before judge.Refusal) judge.Refusal {
 	instructions := a.w.system + "\n" + a.w.agent + "\n" + a.question() + "\n" + a.w.Texts.AskSave
 	why := a.review.judge.Refuses(text, instructions, tokens.Clip(a.around.before.Text, a.around.max), a.review.maxLength)
-	if why.OfLanguage() && told.OfLanguage() && a.review.judge.Supports(text) {
+	if why.OfLanguage() && before.OfLanguage() && a.review.judge.Supports(text) {
 		return ""
 	}
 	return why
@@ -57,4 +58,34 @@ func (a *attempt) withoutContradictions(text string) (string, error) {
 	}
 	a.review.sentBack = true
 	return "", judge.Contradicted{Lines: c.Wrong}
+}
+
+// checked returns the judged text within the part's limit, the marks of lines without evidence included.
+func (p *part) checked(text string) judge.Checked {
+	judge := p.judge()
+	c := judge.Check(summarize.ShortenSummary(text, p.limit))
+	withMarks := transcript.Summary{Text: c.Text, Lines: c.Lines}.Marked()
+	marks := tokens.Estimate(withMarks) - tokens.Estimate(c.Text)
+	if tokens.Estimate(withMarks) <= p.limit || marks >= p.limit {
+		return c
+	}
+	shorter := judge.Check(summarize.ShortenSummary(c.Text, p.limit-marks))
+	shorter.Wrong = append(c.Wrong, shorter.Wrong...)
+	return shorter
+}
+
+// judge returns the judge of the part's summaries.
+func (p *part) judge() *judge.Judge {
+	return judge.Of(p.items).With(p.around.after(), p.w.agent, p.around.summaries()...).Without(p.w.Removed)
+}
+
+// withDropped returns a summary with the lines that were left out of its text.
+func withDropped(s summarize.Summary, lines []transcript.DroppedLine) summarize.Summary {
+	s.DroppedLines = lines
+	for _, l := range lines {
+		if l.By == "" {
+			s.Dropped++
+		}
+	}
+	return s
 }

@@ -14,7 +14,6 @@ import (
 
 	"cairn/compactor/summarize"
 	"cairn/compactor/worker"
-	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/prompts"
@@ -171,8 +170,15 @@ func savesMemories(req llm.Request) bool {
 
 // materialIn returns the span in a request, without the text for reference.
 func materialIn(req llm.Request) string {
-	_, text, _ := strings.Cut(req.Messages[1].Text, "<transcript>\n")
-	text, _, _ = strings.Cut(text, "\n</transcript>")
+	return textBetween(req.Messages[1].Text, "<transcript>\n", "\n</transcript>")
+}
+
+func textBetween(text, open, end string) string {
+	_, text, found := strings.Cut(text, open)
+	text, _, ended := strings.Cut(text, end)
+	if !found || !ended {
+		return ""
+	}
 	return text
 }
 
@@ -184,5 +190,3 @@ func spanOf(req llm.Request) (from, to, about int) {
 }
 
 var asked = regexp.MustCompile(`Summarize messages #(\d+) to #(\d+) in about (\d+) tokens`)
-
-func sizeOf(req llm.Request) int { return tokens.Estimate(req.Messages[1].Text) }

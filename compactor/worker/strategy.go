@@ -10,7 +10,7 @@ import (
 	"cairn/compactor/summarize"
 )
 
-// Strategy makes the summaries of a conversation: it says what an Assignment is made with. What is planned, stored, applied and undone, and
+// Strategy says what writes the summaries of a conversation. What is planned, stored, applied and undone, and
 // when, is the same with all of them. A strategy is used by many conversations at a time, from any
 // goroutine.
 type Strategy interface {
@@ -22,14 +22,14 @@ type Strategy interface {
 	Summarize(ctx context.Context, m Material) (summarize.Summary, error)
 }
 
-// Material is an assignment, with the access to what it is made from.
+// Material is an assignment, with access to what it summarizes.
 type Material struct {
 	Assignment
 	by     *Worker
 	record Record
 }
 
-// Messages reads the messages without secrets; of a rollup, those its children were made from.
+// Messages reads the messages without secrets; of a rollup, those that its children summarize.
 func (m Material) Messages(ctx context.Context) ([]chat.Message, error) {
 	sources, err := m.sources(ctx)
 	return messagesIn(sources), err

@@ -29,7 +29,7 @@ type Worker struct {
 	Fallback llm.Model // takes over what Model's server refuses; nil: none
 
 	Texts  prompts.Texts
-	Prompt func() string // the agent's own prompt for the model, read once per summary; nil or "": Texts.Worker
+	Prompt func() string // the agent's prompt for the model, read once per summary; nil or "": Texts.Worker
 	System string        // the system prompt of the chat's model
 
 	Spend func(counts bool) error         // called with true before each request; an error ends the summary; nil: no limit
@@ -49,9 +49,9 @@ type Worker struct {
 type Assignment struct {
 	Row      transcript.Summary       // its kind, span, messages and focus
 	Children []transcript.Summary     // what a rollup folds
-	Repaired transcript.Summary       // the row that it replaces, whole or in part; its ID is 0: none
-	Removed  []transcript.DroppedLine // lines that people removed in the rows that it takes the place of
-	Around   Around                   // what a model is shown for reference
+	Repaired transcript.Summary       // the row that it replaces, or replaces a part of; its ID is 0: none
+	Removed  []transcript.DroppedLine // lines that people removed in the rows that it replaces
+	Around   Around                   // what a model reads for reference
 	Others   []func() []string        // the words of each other summary in the prompt, which an extract need not repeat
 
 	Strategy    Strategy
@@ -65,10 +65,10 @@ type Assignment struct {
 	Reasoning   string        // one of llm.ReasoningEfforts; "": the server's default
 	Timeout     time.Duration // without a byte from the model
 
-	Changed <-chan struct{} // closed when people change the messages: then no further request is made; nil: never
+	Changed <-chan struct{} // closed when people change the messages: then no further request is sent; nil: never
 }
 
-// Record is what the package needs of the job that a summary is made for.
+// Record is what the package needs of the job that a summary belongs to.
 type Record interface {
 	// ID returns the row's id.
 	ID() int64
@@ -77,7 +77,7 @@ type Record interface {
 	// Children returns the rows that a rollup folded, oldest first, or those that the job's row is
 	// folding, in their current form.
 	Children(ctx context.Context, rollup int64) ([]transcript.Summary, error)
-	// Tools returns memory_save, which keeps at most draftLimit drafts.
+	// Tools returns memory_save, which keeps up to draftLimit drafts.
 	Tools(draftLimit int) []llm.Tool
 	// Kept returns the number of drafts.
 	Kept() int
@@ -150,7 +150,7 @@ func (a Assignment) repairsMessages() bool {
 	return a.Repaired.ID != 0 && a.Row.Kind != transcript.Rollup
 }
 
-// Length returns the length aimed at for the summary of a span, in tokens: percent of it, at most limit.
+// Length returns the length aimed at for the summary of a span, in tokens: percent of it, up to limit.
 func Length(span, percent, limit int) int {
 	return max(min(span*percent/100, limit), transcript.MinSummary)
 }

@@ -9,7 +9,6 @@ import (
 	"cairn/compactor/judge"
 	"cairn/compactor/summarize"
 	"cairn/internal/secrets"
-	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -27,16 +26,16 @@ type writer struct {
 	agent  string // the chat model's system prompt, for reference
 
 	dropped []transcript.DroppedLine // lines left out of the texts of all parts
-	beside  summarize.Beside         // what the models were shown around the span
+	beside  summarize.Beside         // what the models read around the span
 	savedTo int64                    // the last message of what memories were saved from: those before it are not offered again
 }
 
-// newWriter returns a writer. The agent's own prompt is read here, once.
+// newWriter returns a writer. It reads the agent's prompt.
 func newWriter(m Material) *writer {
 	prompt := m.by.Texts.Worker
 	if m.by.Prompt != nil {
-		if own := m.by.Prompt(); strings.TrimSpace(own) != "" {
-			prompt = own
+		if agents := m.by.Prompt(); strings.TrimSpace(agents) != "" {
+			prompt = agents
 		}
 	}
 	if m.Row.Kind == transcript.Rollup {
@@ -116,7 +115,7 @@ func (w *writer) write(ctx context.Context, model llm.Model) (s summarize.Summar
 		return s, err
 	}
 	c := all.checked(text)
-	if c.Text == "" { // the parts passed, not what was made of them
+	if c.Text == "" { // the texts of the parts passed, not their summary
 		return s, judge.Contradicted{Lines: c.Wrong}
 	}
 	s = summarize.Summary{Text: c.Text, Lines: c.Lines, Beside: w.beside}
@@ -136,34 +135,4 @@ func (w *writer) write(ctx context.Context, model llm.Model) (s summarize.Summar
 // part returns all of the assignment as one part, without its items.
 func (w *writer) part(target, limit int) *part {
 	return &part{w: w, around: w.Around, target: target, limit: limit, memories: w.Memories}
-}
-
-// checked returns the judged text within the part's limit, the marks of lines without evidence included.
-func (p *part) checked(text string) judge.Checked {
-	judge := p.judge()
-	c := judge.Check(summarize.ShortenSummary(text, p.limit))
-	shown := transcript.Summary{Text: c.Text, Lines: c.Lines}.Marked()
-	marks := tokens.Estimate(shown) - tokens.Estimate(c.Text)
-	if tokens.Estimate(shown) <= p.limit || marks >= p.limit {
-		return c
-	}
-	shorter := judge.Check(summarize.ShortenSummary(c.Text, p.limit-marks))
-	shorter.Wrong = append(c.Wrong, shorter.Wrong...)
-	return shorter
-}
-
-// judge returns the judge of the part's summaries.
-func (p *part) judge() *judge.Judge {
-	return judge.Of(p.items).With(p.around.after(), p.w.agent, p.around.summaries()...).Without(p.w.Removed)
-}
-
-// withDropped returns a summary with the lines that were left out of its text.
-func withDropped(s summarize.Summary, lines []transcript.DroppedLine) summarize.Summary {
-	s.DroppedLines = lines
-	for _, l := range lines {
-		if l.By == "" {
-			s.Dropped++
-		}
-	}
-	return s
 }

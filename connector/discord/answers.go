@@ -17,7 +17,7 @@ import (
 )
 
 // showAnswer replaces the deferral, or the message whose button was pressed, with page n of a list or with a text. A private
-// answer to what all see is a message of its own; a deferral must be deleted first, or that would be public too.
+// answer to what all see is a separate message; a deferral must be deleted first, or that would be public too.
 func (c *commands) showAnswer(ctx context.Context, i interaction, line string, n int, answer command.Answer) error {
 	answer = answer.Fenced()
 	if answer.Private && i.flags() == 0 {

@@ -125,7 +125,7 @@ func (o option) value() string {
 	return string(o.Value)
 }
 
-// onInteraction handles an interaction in its own goroutine, not in the channel's queue: Discord waits only 3 seconds.
+// onInteraction handles an interaction in a goroutine, not in the channel's queue: Discord waits only 3 seconds.
 func (c *commands) onInteraction(i interaction) {
 	if i.ID != "" && i.Token != "" {
 		where := place{ID: i.ChannelID, Guild: i.GuildID}.conversation()

@@ -79,7 +79,7 @@ func mediaPart(kind, address, description string, files map[string]bool) platfor
 	return platform.Part{Media: kind, Label: cmp.Or(description, name)}
 }
 
-// Kinds of components (Discord, Components: Component Types). A container, a section and a label need no case of their own.
+// Kinds of components (Discord, Components: Component Types). A container, a section and a label need no case.
 const (
 	actionsRow     = 1
 	buttonKind     = 2

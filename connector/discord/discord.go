@@ -50,10 +50,10 @@ type pauses struct {
 	identify platform.Backoff // between two new sessions; First: Discord's 5 s (Gateway: Rate Limiting) and some margin
 
 	open      time.Duration // from the dial to READY
-	firstPost time.Duration // from the first text of a reply to its first message, so that a short reply is posted whole
+	firstPost time.Duration // from the first text of a reply to its first message, so that a short reply is posted complete
 	edit      time.Duration // between two edits of a reply; Discord documents no limit, but starts refusing edits below this
 	typing    time.Duration // between two typing requests; Discord shows each for 10 s
-	review    time.Duration // how far back a quiet channel is checked for edits and deletions made while the bot was offline
+	review    time.Duration // how far back a quiet channel is checked for edits and deletions while the bot was offline
 }
 
 // Options are the settings of the connector.

@@ -71,7 +71,7 @@ func (s *session) noteEnd(err error) {
 	case s.established:
 	case !s.identified.IsZero():
 		s.failedResumes++
-	default: // the address from READY may not be reachable from here
+	default: // the address from READY may not be reachable from this machine
 		s.resumeURL = ""
 	}
 	code := closeCode(err)

@@ -1,4 +1,4 @@
-// The history of channels and threads, page by page, and the bot's own messages in it.
+// The history of channels and threads, page by page, and the bot's messages in it.
 
 package discord
 

@@ -28,7 +28,7 @@ type translator struct {
 // noteFromBot notes that the bot wrote a message: people may reply to it.
 func (t *translator) noteFromBot(id string) { t.fromBot.Set(id, "") }
 
-// inbound converts a message. ok is false for system messages, the bot's own messages, and messages without readable content.
+// inbound converts a message. ok is false for system messages, the bot's messages, and messages without readable content.
 func (t *translator) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	me := t.state.self()
 	if m.ID == "" || m.Author == nil || m.Author.ID == "" || m.Author.ID == me.ID || !m.isChat() {

@@ -14,7 +14,7 @@ import (
 
 const (
 	perSecond           = 40 // requests on all routes together; with a burst, at most the 50 that Discord allows in a second (Rate Limits: Global Rate Limit)
-	burst               = 10 // requests at once
+	burst               = 10 // requests without a pause
 	backgroundPerSecond = 25 // requests in the background, so that there is room for others
 	invalidCost         = 4  // requests for which an invalid one counts, so that the 10 000 that ban the IP address are out of reach
 )

@@ -41,7 +41,7 @@ func (p *poster) edit(ctx context.Context, channel, id, text string, once bool) 
 	return p.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: textPost(text), once: once})
 }
 
-// Whisper writes a direct message, which names the place it is about: only a command of Discord's own can be answered in a place to
+// Whisper writes a direct message, which names the place it is about: only a slash command of Discord can be answered in a place to
 // one person alone.
 func (p *poster) Whisper(ctx context.Context, conversation, person, text string) error {
 	var direct place

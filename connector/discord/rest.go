@@ -219,7 +219,7 @@ func refusalOf(c call, resp *http.Response, body []byte) refusal {
 		r.message = answer.Message
 	}
 	if resp.StatusCode == http.StatusTooManyRequests {
-		// Discord's own limits have a retry_after (Rate Limits: Exceeding A Rate Limit); a ban of the address has none.
+		// Discord's limits have a retry_after (Rate Limits: Exceeding A Rate Limit); a ban of the address has none.
 		r.global = answer.Global || resp.Header.Get("X-RateLimit-Global") == "true" || answer.RetryAfter == 0
 		header, _ := strconv.ParseFloat(resp.Header.Get("Retry-After"), 64) // an invalid one counts as missing
 		r.after = time.Duration(cmp.Or(answer.RetryAfter, header) * float64(time.Second))

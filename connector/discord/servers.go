@@ -9,7 +9,7 @@ import (
 
 const (
 	maxServers  = 2500 // per connection (Discord, Gateway: Sharding)
-	manyServers = 2000 // from here on the owner is warned
+	manyServers = 2000 // from this count on the owner is warned
 
 	oneConnection = "Discord lets one connection serve at most 2500 servers, and Cairn has only one"
 	divide        = "run a second bot for them: another application with its own token, settings and data folder"

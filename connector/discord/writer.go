@@ -79,7 +79,7 @@ func (w *writer) piece(part int) *streamedPiece {
 	return &w.pieces[part]
 }
 
-// showText shows text, or a part of it. It returns the delay until the next call (0: all is shown), and whether one is of use.
+// showText shows text, or a part of it. It returns the delay until the next call (0: no text is left), and whether one is of use.
 func (w *writer) showText(ctx context.Context, text string) (delay time.Duration, more bool) {
 	if strings.TrimSpace(text) == "" {
 		return 0, true

@@ -89,7 +89,7 @@ func (b *Base) Serve(ctx context.Context, hub *channel.Hub, client *http.Client,
 	return nil
 }
 
-// Deliver passes messages of a conversation to the hub, and tells their authors, once per incident, if that fails.
+// Deliver passes messages of a conversation to the hub, and notifies their authors, once per incident, if that fails.
 func (b *Base) Deliver(ctx context.Context, conversation string, messages ...channel.Inbound) error {
 	err := b.Hub.DeliverAll(ctx, conversation, messages)
 	if err != nil {
@@ -175,7 +175,7 @@ func (g *Group) Close() {
 // Show shows the answer to a command.
 type Show = func(ctx context.Context, answer command.Answer) error
 
-// Command handles a command or the press of a button in a goroutine of its own, unless one with this id was handled before; an
+// Command handles a command or the press of a button in a goroutine, unless one with this id was handled before; an
 // empty id is unknown. It waits for ran, unless that is nil, so that what was written after a command comes after it: see RunCommand.
 func (b *Base) Command(id, conversation string, timeout time.Duration, ran <-chan struct{}, handle func(ctx context.Context) error) {
 	if id != "" && b.handled.Seen(id) {

@@ -23,7 +23,7 @@ func (c *Clock) Now() time.Time { return c.At(time.Now()) }
 // Offset returns how far the platform's clock is ahead.
 func (c *Clock) Offset() time.Duration { return time.Duration(c.offset.Load()) }
 
-// note reads the time of a response, which has whole seconds and was taken between sent and received. A difference that this
+// note reads the time of a response, which has no fractions of seconds and was read between sent and received. A difference that this
 // explains does not count. What a cache returns is older.
 func (c *Clock) note(header http.Header, sent, received time.Time) {
 	date, err := http.ParseTime(header.Get("Date"))

@@ -180,7 +180,7 @@ func Dial(ctx context.Context, address string, header http.Header, timeout time.
 func NewSocket(ws *websocket.Conn, timeout time.Duration) *Socket {
 	s := &Socket{ws: ws, messages: make(chan []byte, readAhead)}
 	s.noteRead()
-	_ = ws.SetReadDeadline(time.Now().Add(timeout)) // never fails on an open connection, here and below
+	_ = ws.SetReadDeadline(time.Now().Add(timeout)) // never fails on an open connection, neither do the calls below
 	ws.SetReadLimit(maxMessage)
 	pong := ws.PingHandler()
 	ws.SetPingHandler(func(data string) error {
@@ -223,7 +223,7 @@ func (s *Socket) noteRead() {
 	}
 }
 
-// LastRead returns when something was last received, or when the connection was made if nothing was yet.
+// LastRead returns when something was last received, or when the connection was established if nothing was yet.
 func (s *Socket) LastRead() time.Time { return *s.read.Load() }
 
 // Ping asks the server for a PONG. It returns no error: a dead connection ends by its silence.

@@ -19,7 +19,7 @@ type inlineSpan struct {
 
 const (
 	maxNestedMarks = 6     // of marks within marks
-	maxLink        = 1_500 // bytes of a link that stays whole
+	maxLink        = 1_500 // bytes of a link that is not split
 )
 
 // newBlock matches a line with which a paragraph ends: marks do not reach beyond it.
@@ -70,7 +70,7 @@ func (c *inlineScan) paragraph(start, end int) {
 	for at := start; at < end; {
 		at = c.next(at, end)
 	}
-	for _, o := range c.open { // what follows may still close them: the reply is shown while it is written
+	for _, o := range c.open { // what follows may still close them: people see the reply while it is written
 		if end == len(c.text) && len(o.mark) == 2 {
 			c.spans = append(c.spans, inlineSpan{o.start, end + len(o.mark), o.mark})
 		}
@@ -244,7 +244,7 @@ func (c *cut) closeSpans(text string, spans []inlineSpan) (open []inlineSpan) {
 			c.closing = sp.mark + c.closing
 		}
 	}
-	for n := len(open); n > 0; n = len(open) { // what ends here is not opened again
+	for n := len(open); n > 0; n = len(open) { // what ends in this piece is not opened again
 		last := open[n-1]
 		if strings.TrimSpace(text[c.next:last.end-min(len(last.mark), last.end-c.next)]) != "" {
 			break
@@ -270,7 +270,7 @@ func (c *cut) setResume(text string, open []inlineSpan) {
 	}
 	line := text[strings.LastIndexByte(text[:c.next], '\n')+1:]
 	prefix := quotePrefix.FindString(line)
-	if len(line) == len(rest) { // the rest begins with its own
+	if len(line) == len(rest) { // the rest begins with its mark
 		if marks == "" {
 			return
 		}

@@ -79,7 +79,7 @@ var (
 	dunder    = regexp.MustCompile(`^__\w+__(?:\(|\.\w)`)
 )
 
-// inline converts what stands within lines, but neither code nor links.
+// inline converts the marks within lines, but neither code nor links.
 func (m Markdown) inline(text string) string {
 	spans := Splitter{Limit: len(text)}.inlineSpans(text)
 	lower := strings.ToLower(text)

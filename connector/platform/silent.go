@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// patience is how long a platform may take for each step of a connection before people are told.
+// patience is how long a platform may take for each step of a connection before the log warns.
 const patience = 10 * time.Second
 
 // silence is what is known about a platform that does not answer.

@@ -12,10 +12,10 @@ import (
 )
 
 // Splitter splits replies into messages: between paragraphs, else lines, else words. A code block is closed and reopened with
-// its language; so are marks such as those of bold text, and quotes. Links stay whole. Apart from these fences and marks, and from space at the splits,
+// its language; so are marks such as those of bold text, and quotes. Links are not split. Apart from these fences and marks, and from space at the splits,
 // the messages add up to the text.
 type Splitter struct {
-	Limit int            // the most that a message may cost; at least 300, which leaves room for the longest fence
+	Limit int            // the maximum that a message may cost; at least 300, which leaves room for the longest fence
 	Cost  func(rune) int // cost of a character; nil: its length in UTF-16
 
 	Spoilers bool // || hides text, as on Discord
@@ -188,7 +188,7 @@ func fenceAfter(line, fence string) string {
 	return m
 }
 
-// moveLongInfo moves what follows the language in a long first line of a code block to a line of its own. Such a line could
+// moveLongInfo moves what follows the language in a long first line of a code block to the next line. Such a line could
 // fill a message, and its code block would begin in another one.
 func (s Splitter) moveLongInfo(text string) string {
 	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {

@@ -16,13 +16,13 @@ type Stream struct {
 
 	group    *Group
 	working  func(ctx context.Context)
-	first    time.Duration // from the first text until it is shown
+	first    time.Duration // from the first text to the first call of show
 	show     ShowText
 	showing  bool
 	end      context.CancelFunc
 	running  sync.WaitGroup
 	text     atomic.Pointer[string] // the latest
-	changed  chan struct{}          // has a token while there is a text that is not shown yet
+	changed  chan struct{}          // has a token while show was not called with the latest text
 	nextEdit time.Time              // used by the goroutine that shows the text, until it has ended
 }
 
@@ -91,7 +91,7 @@ func (s *Stream) follow(ctx context.Context) {
 			return
 		}
 		select {
-		case <-s.changed: // the text came during the pause, and is shown now
+		case <-s.changed: // the text came during the pause: show gets it now
 		default:
 		}
 		delay, more = s.show(ctx, *s.text.Load())

@@ -67,7 +67,7 @@ func (b *backfill) onHello(ctx context.Context) error {
 	b.base.CheckClock()
 	b.names.readPeople()
 	for _, gap := range gaps {
-		// The next reply in a known thread does not count as the first: people may have told the bot to stop there.
+		// The next reply in a known thread does not count as the first: people may have asked the bot to stop there.
 		if place := chat.ParsePlace(gap.Conversation); place.Thread != "" {
 			b.recent.noteReplyToBot(place)
 		}

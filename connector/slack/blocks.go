@@ -12,7 +12,7 @@ import (
 	"cairn/connector/platform"
 )
 
-// forwarded is a message that another one forwards, or what an app attached to its own.
+// forwarded is a message that another one forwards, or what an app attached to its message.
 type forwarded struct {
 	Pretext, Title, Text, Fallback, Footer string
 	TitleLink                              string `json:"title_link"`
@@ -279,7 +279,7 @@ func chartTable(chart map[string]any) [][]string {
 
 var markupEscapes = strings.NewReplacer("<", "&lt;", ">", "&gt;")
 
-// literal escapes a text that Slack does not escape, so that nothing in it is taken for markup.
+// literal escapes a text that Slack does not escape, so that nothing in it is read as markup.
 func literal(text string) string { return markupEscapes.Replace(text) }
 
 // listMark returns what a list item begins with.

@@ -1,4 +1,4 @@
-// Canvases: Slack serves their contents as HTML (reference/methods/files.info names the address), which becomes Markdown here.
+// Canvases: Slack serves their contents as HTML (reference/methods/files.info names the address), which is converted to Markdown.
 
 package slack
 

@@ -49,7 +49,7 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 		d.streaming = false
 		if codeOf(err) == codeStopped {
 			w.stopped()
-			return err // nothing more is shown
+			return err // no more text is sent
 		}
 	}
 	_, err := w.poster.write(ctx, w.api.once, w.place.Channel, d.ts, text)

@@ -112,7 +112,7 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 	return n, func() error { return q.base.Deliver(ctx, place.String(), messages...) }
 }
 
-// edited returns how to store an edit; nil if it is the bot's own, or changes neither text nor files, as a link preview.
+// edited returns how to store an edit; nil if it is of the bot's message, or changes neither text nor files, as a link preview.
 func (q *events) edited(ctx context.Context, m message) (store func() error) {
 	now := m.Now
 	before := m.Before
@@ -131,7 +131,7 @@ func (q *events) edited(ctx context.Context, m message) (store func() error) {
 		return nil
 	}
 	in.Time = timeOf(m.TS)
-	now.Edited = &struct{ TS string }{m.TS} // Slack's has whole seconds, but someone may edit twice within one
+	now.Edited = &struct{ TS string }{m.TS} // Slack's has no fractions of seconds, but someone may edit twice within one
 	q.recent.noteEdit(m.Channel, *now)
 	// Complete is not called for edits, so names are looked up here; nearly all are cached since the original message.
 	limited, cancel := context.WithTimeout(ctx, 3*time.Second)

@@ -25,7 +25,7 @@ type tier struct {
 
 // tiers are from the Facts of each method's page: tier 2 (20 and more), 3 (50 and more) or 4 (100 and more). In a text that
 // grows people see a pause, so its requests are spread; of a stream it is the only one to start and grow it, and who stops it
-// waits. chat.postMessage has a tier of its own: several hundred messages a minute, with one a second in a channel, of which
+// waits. chat.postMessage has a special tier: several hundred messages a minute, with one a second in a channel, of which
 // Slack allows bursts.
 var tiers = map[string]tier{
 	"chat.appendStream":     {limit: 100, background: 100, spread: true},

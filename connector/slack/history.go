@@ -19,7 +19,7 @@ import (
 
 const (
 	pageSize = 200  // as Slack recommends for lists
-	maxKept  = 2000 // most messages in gapPages
+	maxKept  = 2000 // maximum number of messages in gapPages
 )
 
 // history reads what was written in channels and threads.
@@ -175,7 +175,7 @@ func (h *history) messagesBefore(ctx context.Context, place chat.Place, before s
 }
 
 // missedThread reports whether a message of a channel has an unknown thread in which someone else may have replied
-// after after: Slack does not repeat the events of missed replies. Known threads have a gap of their own.
+// after after: Slack does not repeat the events of missed replies. Known threads have their gaps.
 func (h *history) missedThread(place chat.Place, m message, after string) bool {
 	if place.Thread != "" || m.ReplyCount == 0 || m.Thread != "" && m.Thread != m.TS {
 		return false

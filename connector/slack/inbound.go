@@ -36,7 +36,7 @@ type translator struct {
 	replyIn string // see Options
 }
 
-// inbound converts a message of a place. relevant is false for what the bot ignores, such as its own messages. It makes
+// inbound converts a message of a place. relevant is false for what the bot ignores, such as its messages. It makes
 // no requests; what is not cached is left to Complete.
 func (t *translator) inbound(place chat.Place, m message) (in channel.Inbound, relevant bool) {
 	switch {
@@ -62,7 +62,7 @@ func (t *translator) inbound(place chat.Place, m message) (in channel.Inbound, r
 	if m.User != "" {
 		t.recent.noteAuthor(place.Channel, in.ID, m.User, m.Team)
 	}
-	// Only the message's own text counts here: a forwarded one addresses no one.
+	// Only the text of the message itself counts: a forwarded one addresses no one.
 	in.Addressed = !m.isHuddle() && (t.self.mentionsBot(m.Text) || place.Direct() || t.repliesToBot(place, m))
 	in.Text = t.names.plainText(t.self.withoutMention(withForwarded(m)))
 	in.Author = t.names.authorOf(m)
@@ -122,7 +122,7 @@ func attachments(files []file) []channel.Attachment {
 		}
 		if f.Mimetype == canvasType {
 			a.Kind = "canvas"
-			a.Name = cmp.Or(f.Title, f.Name) // the name is made of the title
+			a.Name = cmp.Or(f.Title, f.Name) // Slack derives the name from the title
 		}
 		all = append(all, a)
 	}

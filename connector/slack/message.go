@@ -1,4 +1,4 @@
-// Messages and events as Slack sends them, and the mark by which the bot's own messages are found again.
+// Messages and events as Slack sends them, and the mark by which the bot's messages are found again.
 
 package slack
 

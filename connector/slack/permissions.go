@@ -14,7 +14,7 @@ import (
 	"cairn/connector/platform"
 )
 
-// refusedFor is how long a refused post counts, unless an event ends that: not all changes are told by one.
+// refusedFor is how long a refused post counts, unless an event ends that: Slack sends none for some changes.
 const refusedFor = time.Hour
 
 // refusals are why the bot may not write, by the error code of a post (Slack, chat.postMessage and chat.startStream: Errors). A

@@ -33,7 +33,7 @@ var noMarkdownCodes = []string{
 
 var errBlank = errors.New("the server shows nothing of markdown_text")
 
-// write posts a text, or edits the message edits to it: as Markdown, or as plain text if that is refused, not shown or too long.
+// write posts a text, or edits the message edits to it: as Markdown, or as plain text if that is refused, blank or too long.
 func (p *poster) write(ctx context.Context, client *slackgo.Client, channelID, edits, text string, options ...slackgo.MsgOption) (ts string, err error) {
 	if edits != "" {
 		options = append(options, slackgo.MsgOptionUpdate(edits))

@@ -30,7 +30,7 @@ func (me *self) place(channelID, thread string) chat.Place {
 	return chat.Place{Connector: Name, Server: me.team, Channel: channelID, Thread: thread}
 }
 
-// wrote reports whether a message is the bot's own.
+// wrote reports whether the bot wrote a message.
 func (me *self) wrote(m message) bool {
 	return m.User == me.user || m.BotID != "" && m.BotID == me.bot
 }

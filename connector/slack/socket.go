@@ -79,7 +79,7 @@ func (k *socket) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
 	_ = k.ws.Serve(ctx, nil, nil, func(message []byte) error {
-		_ = k.receive(ctx, message) // asked once more to end, it ends by itself
+		_ = k.receive(ctx, message) // a second request to end changes nothing
 		return nil
 	})
 }

@@ -23,7 +23,7 @@ func (r *commands) onStop(e message) {
 	r.stop(e.Channel+"/"+click, r.self.place(e.Channel, e.Thread), e.User)
 }
 
-// stopped handles the refusal of more text. Slack does not say who clicked; a stream is shown to the author of the question.
+// stopped handles the refusal of more text. Slack does not say who clicked; it streams to the author of the question.
 func (w *writer) stopped() {
 	person, _, _ := w.recent.author(w.place.Channel, w.answers)
 	w.commands.stop(w.place.Channel+"/"+w.draft.ts, w.place, person)

@@ -113,7 +113,7 @@ var markdown = platform.Markdown{Tables: true, Headings: true, Tasks: true}
 // split splits a reply into messages that Slack accepts.
 func split(text string) []string { return messages.Texts(markdown.Convert(text), "") }
 
-// cost returns the most units that a character takes when it is sent: see escape and defuseMentions.
+// cost returns the maximum number of units that a character takes when it is sent: see escape and defuseMentions.
 func cost(r rune) int {
 	switch {
 	case r == '&':

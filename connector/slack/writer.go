@@ -1,4 +1,4 @@
-// Writers: a reply is shown while it is written, then sent, each piece exactly once.
+// Writers: people see a reply while it is written, then it is sent, each piece exactly once.
 
 package slack
 
@@ -64,7 +64,7 @@ func (w *writer) Working() {
 	}
 }
 
-// showDraft shows what fits into one message. It returns the delay until the next call (0: it is shown), and if one is of use.
+// showDraft shows what fits into one message. It returns the delay until the next call (0: it is complete), and if one is of use.
 func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duration, more bool) {
 	defer w.NoteEdit(w.times.edit)
 	text = trimPendingMention(split(text)[0])

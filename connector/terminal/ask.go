@@ -30,7 +30,7 @@ func newAsker(o Options, conversation string, who access.Person) *asker {
 
 func (a *asker) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	a.client = newClient(hub, log)
-	a.speakAs(func(conversation string) string { return channel.SpokenIn(hub, conversation) })
+	a.readLanguages(hub)
 	return a.out.run(ctx, a.ask)
 }
 

@@ -98,27 +98,27 @@ func (c client) drain(ctx context.Context, match func(conversation string) bool,
 type spectator struct {
 	print func(text string)
 
-	mu     sync.Mutex                       // guards speaks and failed
-	speaks func(conversation string) string // the language of a conversation; nil before Run: an import does not run the connector
-	failed map[string]string                // why the last compaction of a conversation failed, unless a model has made one since
+	mu        sync.Mutex        // guards languages and failed
+	languages *channel.Hub      // knows the language of a conversation; nil before Run: an import does not run the connector
+	failed    map[string]string // why the last compaction of a conversation failed, unless a model has completed one since
 }
 
-// speakAs sets the function that returns the language of a conversation.
-func (s *spectator) speakAs(speaks func(conversation string) string) {
+// readLanguages sets the hub that knows the language of each conversation.
+func (s *spectator) readLanguages(hub *channel.Hub) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.speaks = speaks
+	s.languages = hub
 }
 
 // language returns the language of a conversation.
 func (s *spectator) language(conversation string) string {
 	s.mu.Lock()
-	speaks := s.speaks
+	hub := s.languages
 	s.mu.Unlock()
-	if speaks == nil {
-		return "en"
+	if hub == nil {
+		return channel.DefaultLanguage
 	}
-	return speaks(conversation)
+	return channel.SpokenIn(hub, conversation)
 }
 
 func (s *spectator) Accepted(string, string, int64)              {}
@@ -126,7 +126,7 @@ func (s *spectator) Remembered(string, int64, string, string)    {}
 func (s *spectator) Used(string, string, string, report.Expense) {} // people use /usage
 
 func (s *spectator) Compaction(name string, event channel.Event) {
-	if !s.repeats(name, event) {
+	if event.Trigger != "manual" && !s.repeats(name, event) { // the answer to /compact says how it ended
 		s.note(status(s.language(name), event))
 	}
 }
@@ -139,15 +139,12 @@ func (s *spectator) note(text string) {
 	}
 }
 
-// repeats reports whether an event says nothing new after a failure: that one starts which nobody asked for, or that it failed for
-// the same reason.
+// repeats reports whether an event says nothing new: that a compaction failed for the same reason as the one before.
 func (s *spectator) repeats(name string, event channel.Event) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	was, known := s.failed[name]
 	switch event.State {
-	case "started":
-		return known && event.Trigger != "manual"
 	case "failed":
 		if event.Stopped {
 			return false
@@ -156,7 +153,7 @@ func (s *spectator) repeats(name string, event channel.Event) bool {
 			s.failed = make(map[string]string)
 		}
 		s.failed[name] = event.Error
-		return known && was == event.Error && event.Trigger != "manual"
+		return known && was == event.Error
 	case "applied", "prepared":
 		if event.By == "worker" {
 			delete(s.failed, name)
@@ -166,17 +163,23 @@ func (s *spectator) repeats(name string, event channel.Event) bool {
 }
 
 // status returns a line about event in a language, or "" if it should not be shown: of a compaction that no
-// person requested only the start and the end are.
+// person requested only the end is, in one line for all that was applied together.
 func status(language string, event channel.Event) string {
 	say := func(format string, args ...any) string { return "· " + sentences.In(language).Sayf(format, args...) }
 	switch event.State {
-	case "started":
-		return say("compacting messages %d to %d", event.From, event.To)
 	case "applied":
-		if event.AfterTokens >= event.BeforeTokens { // it says more than the placeholder that it replaces
-			return say("summarized messages %d to %d", event.From, event.To)
+		if len(event.Set) > 0 && event.Set[0].ID != event.ID {
+			return ""
 		}
-		return say("compacted messages %d to %d: %d → %d tokens of %d", event.From, event.To, event.BeforeTokens, event.AfterTokens, event.Window)
+		spans, from, to := report.SpansIn(event)
+		if event.AfterTokens >= event.BeforeTokens { // it says more than the placeholder that it replaces
+			return say("summarized messages %d to %d", from, to)
+		}
+		percent := 100 * event.AfterTokens / max(event.Window, 1)
+		if spans > 1 {
+			return say("compacted %d spans, #%d to #%d: %d → %d tokens (%d %%)", spans, from, to, event.BeforeTokens, event.AfterTokens, percent)
+		}
+		return say("compacted messages %d to %d: %d → %d tokens (%d %%)", from, to, event.BeforeTokens, event.AfterTokens, percent)
 	case "failed": // the error text says that nothing was lost
 		if event.Stopped {
 			return ""
@@ -187,6 +190,9 @@ func status(language string, event channel.Event) string {
 	case "undone":
 		if event.Trigger == "rewrite" {
 			return say("undid the rewriting of a line of the summary of messages %d to %d", event.From, event.To)
+		}
+		if event.Stopped {
+			return say("canceled the compaction of messages %d to %d", event.From, event.To)
 		}
 		return say("undid the compaction of messages %d to %d", event.From, event.To)
 	}

@@ -49,7 +49,7 @@ func newEditor(o Options, in, out *os.File, conversation string, who access.Pers
 
 func (e *editor) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	e.client = newClient(hub, log)
-	e.speakAs(func(conversation string) string { return channel.SpokenIn(hub, conversation) })
+	e.readLanguages(hub)
 	ctx, cancel := context.WithCancel(ctx)
 	defer e.background.Wait()
 	defer cancel() // cancels slow commands
@@ -109,7 +109,7 @@ func (e *editor) loop(ctx context.Context) error {
 	}
 }
 
-// introduce prints the headline as the first row: notes wait while the model's server is asked for the window.
+// introduce prints the headline as the first row: notes wait until the model's server has returned the window.
 func (e *editor) introduce(ctx context.Context) error {
 	e.mu.Lock()
 	e.replying = true
@@ -118,7 +118,7 @@ func (e *editor) introduce(ctx context.Context) error {
 }
 
 // start starts the screen and waits until it is drawn: rows printed before that would make it
-// occupy the whole terminal. The context ends with the screen, and its cause is why.
+// occupy the full terminal. The context ends with the screen, and its cause is why.
 func (e *editor) start(s *screen) context.Context {
 	e.mu.Lock() // rows of others wait
 	defer e.mu.Unlock()
@@ -152,7 +152,7 @@ func (e *editor) stop(screen context.Context) {
 // answers are what people type to answer a question, and the commands that do.
 var answers = map[string]string{"y": "/allow ", "yes": "/allow ", "n": "/deny ", "no": "/deny "}
 
-// expandAnswer returns the command that "y" or "n" stands for while a question is pending; otherwise text itself.
+// expandAnswer returns the command that "y" or "n" means while a question is pending; otherwise text itself.
 func (e *editor) expandAnswer(text string) string {
 	command := answers[strings.ToLower(strings.TrimSpace(text))]
 	if approvals := e.hub.Operator().Approvals(e.conversation); command != "" && len(approvals) > 0 {
@@ -210,7 +210,7 @@ func (e *editor) sayMessage(ctx context.Context, text string) error {
 	e.mu.Unlock()
 	err := e.deliver(ctx, e.conversation, inbound(e.who, text))
 	e.background.Go(func() { // after an error, too: an earlier message may still be answered
-		_ = e.hub.Idle(ctx, e.conversation) // after an error of its own there is nothing to stop now
+		_ = e.hub.Idle(ctx, e.conversation) // after an error there is nothing to stop
 		e.waiting.CompareAndSwap(message, 0)
 	})
 	if err != nil {

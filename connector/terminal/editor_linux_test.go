@@ -40,7 +40,7 @@ func TestEditorShowsReplies(t *testing.T) {
 				return
 			}
 			k.screen.wait(t, "One two three four five six seven eight\nnine\n")
-			k.connector.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
+			k.connector.Compaction("terminal:general", compactor.Event{State: compactor.EventApplied, From: 1, To: 9})
 			_, _ = k.connector.Notes().Write([]byte("a log line\n"))
 			k.screen.wait(t, "a log line") // it is shown as waiting
 			inOrder(t, k.screen.String(), "nine", "a log line")
@@ -51,7 +51,7 @@ func TestEditorShowsReplies(t *testing.T) {
 		k.screen.until(t, "the whole answer, once", func(screen string) bool {
 			return strings.Contains(screen, "nine ten\n") && strings.Count(screen, "One two") == 1
 		})
-		inOrder(t, k.screen.String(), "One two", "nine ten", "· compacting messages 1 to 9", "a log line")
+		inOrder(t, k.screen.String(), "One two", "nine ten", "· summarized messages 1 to 9", "a log line")
 		k.shows(t, "again\r", "Stopped.") // which comes after the last row of what it stopped
 		inOrder(t, k.screen.String(), "a log line", "One two", "nine", "Stopped.")
 	})
@@ -215,9 +215,9 @@ func TestEditorShowsTheRest(t *testing.T) {
 	})
 	k.screen.wait(t, "> left over\nyes")
 	k.shows(t, "half a li", "> half a li")
-	k.connector.Compaction("terminal:general", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
-	k.screen.wait(t, "· compacting messages 1 to 9\n> half a li")
-	check.Contains(t, "a dim line", k.raw.String(), "\x1b[2m· compacting messages 1 to 9\x1b[22m")
+	k.connector.Compaction("terminal:general", compactor.Event{State: compactor.EventApplied, From: 1, To: 9})
+	k.screen.wait(t, "· summarized messages 1 to 9\n> half a li")
+	check.Contains(t, "a dim line", k.raw.String(), "\x1b[2m· summarized messages 1 to 9\x1b[22m")
 	k.shows(t, "ne\r", "half a line\nyes")
 	t.Run("a pasted Tab is shown and stays one, also in a line that the arrow key brings back", func(t *testing.T) {
 		k.shows(t, "\x1b[200~if so:\r\treturn\t東\x1b[201~", "> if so:\n  →return→東")

@@ -1,4 +1,4 @@
-// The menu of commands, shown after "/" is typed.
+// The menu of commands, which opens when "/" is typed.
 
 package terminal
 

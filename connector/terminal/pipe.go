@@ -1,4 +1,4 @@
-// A pipe: lines of any length come from it, and replies are written to it as a whole.
+// A pipe: lines of any length come from it, and replies are written to it in one call.
 
 package terminal
 
@@ -115,7 +115,7 @@ func (o *output) run(ctx context.Context, do func(context.Context) error) error 
 	return cmp.Or(context.Cause(o.failed), err)
 }
 
-// write writes text as a whole, unless it is empty: writing nothing fails, too, where the disk is full.
+// write writes text in one call, unless it is empty: writing nothing fails, too, where the disk is full.
 func (o *output) write(text string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

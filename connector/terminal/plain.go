@@ -33,7 +33,7 @@ type plain struct {
 
 func (p *plain) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
 	p.client = newClient(hub, log)
-	p.speakAs(func(conversation string) string { return channel.SpokenIn(hub, conversation) })
+	p.readLanguages(hub)
 	return p.out.run(ctx, p.loop)
 }
 
@@ -110,7 +110,7 @@ func (p *plain) stop() {
 	}()
 }
 
-// complete returns the whole output of a command, and waits for a slow one if the output is awaited.
+// complete returns the full output of a command, and waits for a slow one if the output is awaited.
 func complete(ctx context.Context, answer command.Answer) string {
 	if answer.Then == nil || !answer.Awaited {
 		return answer.String()

@@ -104,14 +104,27 @@ func TestStatus(t *testing.T) {
 		event.Error = "the model is away; nothing was lost"
 		check.Equal(t, string(state), status("en", event), want)
 	}
-	shows(compactor.EventStarted, 0, "· compacting messages 1 to 9")
-	shows(compactor.EventApplied, 1200, "· compacted messages 1 to 9: 3400 → 1200 tokens of 4000")
+	shows(compactor.EventStarted, 0, "")
+	shows(compactor.EventApplied, 1200, "· compacted messages 1 to 9: 3400 → 1200 tokens (30 %)")
 	shows(compactor.EventApplied, 3426, "· summarized messages 1 to 9") // of an earlier session
 	shows(compactor.EventFailed, 0, "· could not compact messages 1 to 9: the model is away; nothing was lost")
 	shows(compactor.EventNoop, 0, "")
 	shows(compactor.EventPrepared, 0, "")
 	stopped := compactor.Event{State: compactor.EventFailed, From: 1, To: 9, Error: "stopped before the summary was ready; nothing was lost", Stopped: true}
 	check.Equal(t, "a summary that the end of the program stops", status("en", stopped), "")
+	set := []compactor.Summary{
+		{ID: 3, Kind: compactor.Leaf, Span: compactor.Span{From: 1, To: 9}},
+		{ID: 5, Kind: compactor.Rollup, Span: compactor.Span{From: 1, To: 20}},
+		{ID: 4, Kind: compactor.Leaf, Span: compactor.Span{From: 10, To: 20}},
+	}
+	var lines []string
+	for _, row := range set {
+		event := compactor.Event{ID: row.ID, State: compactor.EventApplied, From: row.From, To: row.To, BeforeTokens: 3400, AfterTokens: 1200, Window: 4000, Set: set}
+		lines = append(lines, status("en", event))
+	}
+	check.EqualAll(t, "what was applied together", lines, []string{"· compacted 2 spans, #1 to #20: 3400 → 1200 tokens (30 %)", "", ""})
+	canceled := compactor.Event{State: compactor.EventUndone, From: 1, To: 9, Stopped: true}
+	check.Equal(t, "canceled", status("en", canceled), "· canceled the compaction of messages 1 to 9")
 	check.Equal(t, "in German", status("de", compactor.Event{State: compactor.EventFailed, From: 1, To: 9, Error: "the model is overloaded; nothing was lost"}),
 		"· Nachrichten 1 bis 9 ließen sich nicht zusammenfassen: das Modell ist überlastet; nichts ist verloren")
 }
@@ -121,7 +134,7 @@ func TestFailuresAreNotRepeated(t *testing.T) {
 	event := func(state compactor.EventState, trigger compactor.Trigger, by compactor.By, err string) compactor.Event {
 		return compactor.Event{State: state, Trigger: trigger, By: by, From: 1, To: 9, Error: err}
 	}
-	const auto, asked = compactor.OnBackground, compactor.OnManual
+	const auto = compactor.OnBackground
 	var notes []string
 	s := spectator{print: func(text string) { notes = append(notes, text) }}
 	for _, step := range []struct {
@@ -129,15 +142,14 @@ func TestFailuresAreNotRepeated(t *testing.T) {
 		event compactor.Event
 		shown int
 	}{
-		{"the first start", event(compactor.EventStarted, auto, compactor.ByWorker, ""), 1},
+		{"the first start", event(compactor.EventStarted, auto, compactor.ByWorker, ""), 0},
 		{"the first failure", event(compactor.EventFailed, auto, compactor.ByWorker, "overloaded"), 1},
 		{"another attempt", event(compactor.EventStarted, auto, compactor.ByWorker, ""), 0},
 		{"which fails too", event(compactor.EventFailed, auto, compactor.ByWorker, "overloaded"), 0},
 		{"an extract", event(compactor.EventApplied, auto, compactor.ByExtractive, ""), 1},
 		{"the same failure afterwards", event(compactor.EventFailed, auto, compactor.ByWorker, "overloaded"), 0},
 		{"another cause", event(compactor.EventFailed, auto, compactor.ByWorker, "refused"), 1},
-		{"what a person asked for", event(compactor.EventStarted, asked, compactor.ByWorker, ""), 1},
-		{"and that it fails", event(compactor.EventFailed, asked, compactor.ByWorker, "refused"), 1},
+		{"what a person requested, which /compact answers", event(compactor.EventFailed, compactor.OnManual, compactor.ByWorker, "refused"), 0},
 		{"a summary of a model", event(compactor.EventApplied, auto, compactor.ByWorker, ""), 1},
 		{"a failure after it", event(compactor.EventFailed, auto, compactor.ByWorker, "refused"), 1},
 	} {
@@ -154,8 +166,8 @@ func TestFailuresAreNotRepeated(t *testing.T) {
 func TestNotesOfAConnectorThatDoesNotRun(t *testing.T) {
 	var notes strings.Builder
 	connector := check.Must(New(Options{In: strings.NewReader(""), Out: io.Discard, Err: &notes, Channel: "general", User: "Ada"}))(t)
-	connector.Compaction("terminal:past", compactor.Event{State: compactor.EventStarted, From: 1, To: 9})
-	check.Equal(t, "notes", notes.String(), "· compacting messages 1 to 9\n")
+	connector.Compaction("terminal:past", compactor.Event{State: compactor.EventApplied, From: 1, To: 9})
+	check.Equal(t, "notes", notes.String(), "· summarized messages 1 to 9\n")
 }
 
 func TestNames(t *testing.T) {

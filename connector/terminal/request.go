@@ -16,6 +16,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/command"
+	"cairn/channel/report"
 )
 
 // request is an input line with defaults applied.
@@ -97,7 +98,7 @@ func (p *protocol) complete(r *request) (err error) {
 	if err != nil {
 		return err
 	}
-	r.patch, err = channel.PatchOf(r.Compaction)
+	r.patch, err = report.PatchOf(r.Compaction)
 	if err != nil {
 		return err
 	}

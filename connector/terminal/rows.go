@@ -43,7 +43,7 @@ type below struct {
 	queued     string // what waits for the end of the reply
 }
 
-// write prints whole rows above the screen. During a reply they wait for its end and are shown on
+// write prints complete rows above the screen. During a reply they wait for its end and are shown on
 // the screen meanwhile: inside the reply they would look like a part of it.
 func (e *editor) write(rows string) error {
 	e.mu.Lock()
@@ -104,7 +104,7 @@ func (e *editor) sendLocked(m tea.Msg) {
 	}
 }
 
-// stream shows a reply: finished blocks are printed above the input, the incomplete one is shown on the screen.
+// stream shows a reply: finished blocks are printed above the input, the incomplete one on the screen.
 type stream struct {
 	editor  *editor
 	printed string // the part of the text that is already printed

@@ -27,7 +27,7 @@ type (
 	tickMsg string   // the status
 )
 
-// entry is a typed line, and the form in which it is shown.
+// entry is a typed line, and the form in which the screen shows it.
 type entry struct{ text, display string }
 
 // screen is the Bubble Tea model. Only Bubble Tea's goroutine uses it.
@@ -231,7 +231,7 @@ func (s *screen) insert(text string) {
 	s.input.InsertString(strings.ReplaceAll(s.pastes.fold(text), "\t", typedTab))
 }
 
-// typedTab stands for a tab in the input, which would make spaces of it. It is a noncharacter: no text has it.
+// typedTab replaces a tab in the input, which would make spaces of it. It is a noncharacter: no text has it.
 const typedTab = "\uFDD0"
 
 // typed returns the text of the input.

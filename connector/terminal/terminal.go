@@ -92,7 +92,7 @@ func New(o Options) (*Terminal, error) {
 
 func (t *Terminal) Name() string { return Name }
 
-// Split returns the whole reply: a terminal has no length limit.
+// Split returns the reply in one piece: a terminal has no length limit.
 func (t *Terminal) Split(text string) []string { return []string{text} }
 
 // Notes returns a writer for lines to the operator, such as the log's: it writes to Err without

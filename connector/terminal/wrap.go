@@ -10,7 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// unbroken stands for a hyphen while text is wrapped, because a flag or the name of a model is one word. It is a
+// unbroken replaces a hyphen while text is wrapped, because a flag or the name of a model is one word. It is a
 // noncharacter: no text has it.
 const unbroken = "\uFDD1"
 
@@ -47,7 +47,7 @@ func hanging(text string, width int, table bool) string {
 }
 
 // Wrap breaks the lines of text that are wider than width columns, between words. A line continues below its text: behind
-// its indentation, its mark and its narrow columns. A wider word stays whole: a link can be copied from a terminal then.
+// its indentation, its mark and its narrow columns. A wider word is not split: a link can be copied from a terminal then.
 func Wrap(text string, width int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -34,7 +34,7 @@ const (
 // address after name resolution, and again for each redirect, so it rejects a name that resolves to a local address.
 var publicOnly = ssrf.New(ssrf.WithNetworks("tcp4", "tcp6"), ssrf.WithDeniedV4Prefixes(azureHost)).Safe
 
-// azureHost is a public address at which each virtual machine in Azure reaches its own host, which hands out the
+// azureHost is a public address at which each virtual machine in Azure reaches its host, which hands out the
 // machine's settings: https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16. Other clouds
 // use addresses that are not public.
 var azureHost = netip.MustParsePrefix("168.63.129.16/32")

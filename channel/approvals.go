@@ -1,0 +1,212 @@
+package channel
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"cairn/channel/access"
+	"cairn/channel/sentences"
+	"cairn/chat"
+	"cairn/internal/secrets"
+	"cairn/llm"
+	"cairn/store"
+)
+
+// Some tools are called only after a person with the rights has agreed. The question is a notice with the commands
+// /allow and /deny, which connectors show as buttons if they can. The turn waits for the answer; /stop ends it.
+
+// When people are asked before a tool is called.
+const (
+	ApproveNever  = "never"
+	ApproveFirst  = "first"  // once per tool and conversation, and again when the tool's definition changes
+	ApproveAlways = "always" // before each call
+
+	approvalTime      = 5 * time.Minute // how long a call waits for an answer
+	approvalPrefix    = "approve-"      // starts the ids of the notices that ask for approval
+	maxShownArguments = 200             // tokens of a call's arguments that people see
+)
+
+// Attended is implemented by connectors that have conversations where no one answers questions.
+type Attended interface {
+	// Attended reports whether someone can answer there.
+	Attended(conversation string) bool
+}
+
+// Approval is a call that waits for permission.
+type Approval struct {
+	Code      string    `json:"code"` // argument of /allow and /deny
+	Tool      string    `json:"tool"`
+	Arguments string    `json:"arguments"` // JSON, shortened, secrets masked
+	Asked     time.Time `json:"asked"`
+
+	decided chan bool // buffered, capacity 1
+}
+
+// approvals asks people of a conversation before tools are called. It is safe for concurrent use.
+type approvals struct {
+	*notices
+	followers *followers
+	waiting   atomic.Pointer[Approval] // nil: no call waits
+}
+
+// wrap returns the tool, wrapped so that it asks first if its settings say so.
+func (a *approvals) wrap(t llm.Tool) llm.Tool {
+	if t.Approve != ApproveFirst && t.Approve != ApproveAlways {
+		return t
+	}
+	run := t.Run
+	t.Run = func(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
+		if err := a.approve(ctx, t, arguments); err != nil {
+			a.log.Info("tool_call_refused", "tool", t.Name, "reason", err)
+			return llm.Result{}, err
+		}
+		return run(ctx, arguments)
+	}
+	return t
+}
+
+var errUnattended = errors.New("this call needs approval, and there is no one to ask here. Go on without it")
+
+// approve returns nil once a call is allowed. Its error is for the model.
+func (a *approvals) approve(ctx context.Context, t llm.Tool, arguments json.RawMessage) error {
+	if t.Approve == ApproveFirst {
+		rules, err := a.records.Settings().Tools(ctx)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(rules.Approved, definition(t)) {
+			return nil
+		}
+	}
+	if !a.attended() {
+		return errUnattended
+	}
+	asked := &Approval{Code: strings.ToLower(rand.Text()[:5]), Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
+	a.wait(asked)
+	defer a.wait(nil)
+	text := a.speaker().Sayf("(May I call %s with %s? /allow %s or /deny %s. I wait %d minutes.)", asked.Tool, literal(asked.Arguments), asked.Code, asked.Code, int(approvalTime.Minutes()))
+	if err := a.post(ctx, approvalPrefix+asked.Code+"."+a.language(), text); err != nil {
+		return err
+	}
+	a.log.Info("tool_approval_asked", "tool", t.Name, "code", asked.Code)
+	late := time.After(approvalTime)
+	for a.attended() { // people may leave
+		select {
+		case allowed := <-asked.decided:
+			if !allowed {
+				return errors.New("a person who decides here did not allow this call. Do not repeat it; go on without it, or say what you need it for")
+			}
+			if t.Approve == ApproveAlways {
+				return nil
+			}
+			rules, err := a.records.Settings().Tools(ctx)
+			if err == nil {
+				rules.Approved = append(rules.Approved, definition(t))
+				err = a.records.Settings().SetTools(ctx, rules, store.Person{})
+			}
+			return err
+		case <-late:
+			return fmt.Errorf("no one allowed this call within %d minutes. Go on without it", int(approvalTime.Minutes()))
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return errUnattended
+}
+
+// wait publishes the call that waits; nil: none.
+func (a *approvals) wait(asked *Approval) {
+	a.waiting.Store(asked)
+	a.followers.asked()
+}
+
+// attended reports whether someone may answer here.
+func (a *approvals) attended() bool {
+	c, knows := a.connector.(Attended)
+	return (!knows || c.Attended(a.name)) && a.access.Rules().RespondIn(a.name) != access.RespondNever
+}
+
+// answer allows or denies a call that waits; false: it was answered, or no longer waits.
+func (a *approvals) answer(asked *Approval, allow bool) bool {
+	waited := a.waiting.CompareAndSwap(asked, nil)
+	if waited {
+		asked.decided <- allow
+	}
+	return waited
+}
+
+// definition identifies a tool with its description and parameters: a changed tool counts as another one.
+func definition(t llm.Tool) string {
+	return fmt.Sprintf("%s@%x", t.Name, sha256.Sum256([]byte(t.Description+"\x00"+string(t.Parameters))))[:len(t.Name)+9]
+}
+
+func shownArguments(arguments json.RawMessage) string {
+	text := chat.OneLine(cmp.Or(string(arguments), "{}"))
+	return Clip(secrets.Mask(text), maxShownArguments) // a secret that is cut is not recognized
+}
+
+// literal returns arguments as code: Markdown in them could hide a part, such as the address of a link.
+func literal(arguments string) string {
+	return "`" + strings.ReplaceAll(chat.OneLine(arguments), "`", "'") + "`"
+}
+
+// Button is a command that a connector shows below a message.
+type Button struct {
+	Label string `json:"label"`
+	Line  string `json:"line"` // "/allow k3f9x"
+}
+
+// Buttons returns the buttons below a piece; most pieces have none.
+func Buttons(p Piece) []Button {
+	id, asks := strings.CutPrefix(p.Reply, approvalPrefix)
+	if !asks || p.Part != p.Parts-1 {
+		return nil
+	}
+	code, language, _ := strings.Cut(id, ".")
+	speaker := sentences.In(language)
+	return []Button{{speaker.Translate("Allow"), "/allow " + code}, {speaker.Translate("Deny"), "/deny " + code}}
+}
+
+// Approvals returns the tool calls that wait for permission in a conversation. A turn makes its calls one after the
+// other, so there is at most one.
+func (o Operator) Approvals(name string) (waiting []Approval) {
+	c, _ := o.hub.find(name, nil)
+	if c == nil {
+		return nil
+	}
+	defer o.hub.release(c)
+	if asked := c.approvals.waiting.Load(); asked != nil {
+		waiting = append(waiting, *asked)
+	}
+	return waiting
+}
+
+// Approve allows or denies a waiting call; an empty code means the one that waits. words describe the outcome for
+// people; ok is false if the call is not waiting.
+func (o Operator) Approve(name, code, by string, allow bool) (words string, ok bool) {
+	c, _ := o.hub.find(name, nil)
+	if c == nil {
+		return "", false
+	}
+	defer o.hub.release(c)
+	asked := c.approvals.waiting.Load()
+	if asked == nil || code != "" && !strings.EqualFold(code, asked.Code) || !c.approvals.answer(asked, allow) {
+		return "", false
+	}
+	o.hub.o.Log.Info("tool_approval_answered", "conversation", name, "tool", asked.Tool, "code", asked.Code, "allowed", allow, "by", by)
+	outcome := "%s denied the call of %s with %s."
+	if allow {
+		outcome = "%s allowed the call of %s with %s."
+	}
+	return fmt.Sprintf(outcome, by, asked.Tool, literal(asked.Arguments)), true
+}

@@ -1,0 +1,99 @@
+package channel
+
+import (
+	"context"
+	"sync"
+
+	"cairn/channel/access"
+	"cairn/channel/task"
+	"cairn/internal/observe"
+	"cairn/store"
+)
+
+// environment is what the conversations of a hub share. It is safe for concurrent use.
+type environment struct {
+	o          Options
+	life       context.Context // ends when the hub closes
+	connectors map[string]Connector
+	access     *access.Control
+	tasks      *task.Service
+	slots      chan struct{} // of compactions, see Options.Workers
+	goroutines goroutines
+	incident   *incident
+	counters   counters
+}
+
+func (e *environment) agents() Agents { return Agents{e.o.Agent, e.o.Agents} }
+
+// hints returns what tells people of the hub why they get no answer.
+func (e *environment) hints() hints {
+	return hints{life: e.life, access: e.access, goroutines: &e.goroutines}
+}
+
+// place returns where a conversation is held that need not exist.
+func (e *environment) place(name string, connector Connector, records *store.Conversation) site {
+	return site{name: name, connector: connector, records: records, log: e.o.Log.With("conversation", name)}
+}
+
+// goroutines are what a hub starts, and awaits when it closes. It is safe for concurrent use.
+type goroutines struct {
+	running sync.WaitGroup
+
+	mu     sync.Mutex // guards closed
+	closed bool
+}
+
+// start runs f in a goroutine; false: the hub is closing, and f does not run.
+func (g *goroutines) start(f func()) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.closed {
+		g.running.Go(f)
+	}
+	return !g.closed
+}
+
+// close has start refuse from now on.
+func (g *goroutines) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+}
+
+// counters are the numbers that Stats returns, without what is counted when it is read. It is safe for concurrent use.
+type counters struct {
+	mu    sync.Mutex // guards stats
+	stats Stats
+}
+
+// ended counts a turn that was answered or failed; outcome is one of observe.Outcomes.
+func (c *counters) ended(outcome string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if outcome == observe.Failed {
+		c.stats.Failed++
+		c.stats.Failing++
+		return
+	}
+	c.stats.Turns++
+	c.stats.Failing = 0
+}
+
+// dropped counts a piece that was given up.
+func (c *counters) dropped() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stats.Dropped++
+}
+
+func (c *counters) read() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stats
+}
+
+func (g *goroutines) isClosed() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closed
+}

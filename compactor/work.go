@@ -1,0 +1,135 @@
+package compactor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"cairn/compactor/summarize"
+	"cairn/compactor/worker"
+	"cairn/transcript"
+)
+
+// Slow work of a compaction. It takes values and returns one, so it may run in any goroutine. A job has two pieces: its row is
+// written, and its summary is made and stored.
+
+// Work is a piece of slow work that is due.
+type Work struct {
+	job  *job
+	step step
+	log  *slog.Logger
+}
+
+// step is one of the two.
+type step interface {
+	run(j *job) Result
+}
+
+// Result is what a piece of work led to, for Compactor.Done.
+type Result struct {
+	Saved []summarize.MemoryDraft // new memories
+
+	job    *job
+	row    Summary // as it is on disk
+	record Job     // nil: the row was not written
+	veto   error   // of Before
+	err    error
+}
+
+// Run does the work, which may take minutes, and returns its result. A panic becomes an error.
+func (w Work) Run() (r Result) {
+	r = Result{row: w.job.row}
+	defer func() {
+		if p := recover(); p != nil {
+			w.log.Error("worker_panicked", "panic", p, "stack", string(debug.Stack()))
+			r.err = fmt.Errorf("the compaction broke: %v", p)
+		}
+		r.job = w.job
+	}()
+	return w.step.run(w.job)
+}
+
+// beginning asks Before, limits a repair to what one request can contain, and writes the row.
+type beginning struct {
+	before  func(context.Context) (focus string, veto error) // nil: nobody is asked
+	narrow  func(context.Context) (Summary, error)
+	records Records
+}
+
+func (b beginning) run(j *job) (r Result) {
+	r.row = j.row
+	var focus string
+	if b.before != nil {
+		focus, r.veto = b.before(j.ctx)
+		if r.veto != nil {
+			return r
+		}
+	}
+	r.row, r.err = b.narrow(j.ctx)
+	if r.err != nil {
+		return r
+	}
+	r.row.Focus = cmp.Or(focus, r.row.Focus)
+	record, err := b.records.Begin(j.ctx, r.row)
+	if err != nil {
+		r.err = fmt.Errorf("write the compaction: %w", err)
+		return r
+	}
+	r.record = record
+	r.row.ID = record.ID()
+	return r
+}
+
+// summarizing makes the summary and stores it, with its memories.
+type summarizing struct {
+	by         *worker.Worker
+	assignment worker.Assignment
+}
+
+func (s summarizing) run(j *job) Result {
+	r := Result{row: j.row, record: j.record}
+	summary, err := s.by.Summarize(j.ctx, s.assignment, j.record)
+	if err == nil && j.unchanged.Err() != nil {
+		err = worker.ErrChanged
+	}
+	if err == nil {
+		var row Summary
+		row, summary = finished(j.row, summary)
+		r.Saved, err = j.record.Store(j.ctx, summary)
+		if err == nil {
+			r.row = row
+			return r
+		}
+	}
+	// The row must become failed even if the process is stopping.
+	late, cancel := context.WithTimeout(context.WithoutCancel(j.ctx), 5*time.Second)
+	defer cancel()
+	saved, failed := j.record.Fail(late, inWords(err))
+	r.Saved = saved
+	r.err = err
+	if failed != nil {
+		r.err = errors.Join(err, failed)
+	}
+	return r
+}
+
+// finished returns the row with its summary, and the summary as it is stored.
+func finished(row Summary, s summarize.Summary) (Summary, summarize.Summary) {
+	s.Text = transcript.WithoutMarks(s.Text)
+	row.State = Prepared
+	row.Text = s.Text
+	row.Sources = s.Sources
+	s.Lines = row.LinesIn(s.Lines)
+	row.Lines = s.Lines
+	row.Dropped = s.Dropped
+	row = row.Dropping(s.DroppedLines...)
+	s.DroppedLines = row.DroppedLines
+	row.Model = cmp.Or(s.Model, row.Model)
+	row.Tokens = row.Cost()
+	s.Tokens = row.Tokens
+	return row, s
+}
