@@ -22,7 +22,7 @@ func (c *Compactor) Sight() []llm.Message {
 // Prospect describes what is wrong with the planned view, with everything prepared applied; "" if nothing is.
 func (c *Compactor) Prospect() string {
 	s := c.view
-	kept := c.ahead()
+	kept := c.now().ahead()
 	covered := func(rows []Summary, seq int64) bool {
 		return slices.ContainsFunc(rows, func(row Summary) bool { return row.Covers(seq) })
 	}
@@ -53,7 +53,7 @@ func (c *Compactor) Transcript() *transcript.State {
 	if c.outdated {
 		return nil
 	}
-	return c.state()
+	return c.view.current(c.rows())
 }
 
 // Rebuilt is the state for decisions, made anew from the view.
@@ -69,7 +69,7 @@ func (c *Compactor) Rebuilt() *transcript.State {
 	}
 	s := transcript.NewState(v.Head, verbatim, c.view.prepared(), v.state.NextSeq)
 	s.Open = v.Open
-	s.Running = c.state().Running
+	s.Running = c.view.current(c.rows()).Running
 	return s
 }
 

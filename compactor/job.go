@@ -45,7 +45,7 @@ func (pl *planner) newJob(trigger Trigger, kind Kind, tokens int, extractive boo
 	if extractive {
 		j.row.By, j.row.AwaitsModel = ByExtractive, pl.models.has(p) && (pl.now.addressed || trigger == OnManual)
 	} else {
-		j.row.Model = pl.models.worker.Name()
+		j.row.Model = pl.models.o.Worker.Name()
 	}
 	return j
 }
@@ -59,7 +59,7 @@ func (pl *planner) planLeaf(sp lineSpan, trigger Trigger, extractive bool) *job 
 	declined := !extractive && sp.From <= pl.retries.declinedTo
 	j := pl.newJob(trigger, Leaf, sp.tokens, extractive || declined)
 	if declined {
-		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, By: pl.models.worker.Name()}
+		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, By: pl.models.o.Worker.Name()}
 	}
 	first := sp.lines[0]
 	last := sp.lines[len(sp.lines)-1]

@@ -160,7 +160,7 @@ func TestFold(t *testing.T) {
 		{extractive, "never folds across messages", gap(stackOf(0, 0, 0)), there, []int64{2, 3}},
 		{extractive, "never folds what is not on disk", unwritten, nil, nil},
 	} {
-		got := planFold(view{View: transcript.View{Head: Head{Stack: tt.stack}, Messages: tt.between}}, 4, tt.by)
+		got := planFold(view{View: transcript.View{Head: Head{Stack: tt.stack}, Messages: tt.between}}, nil, 4, tt.by)
 		check.EqualAll(t, fmt.Sprintf("extractive %v: %s", tt.by, tt.name), transcript.IDs(got), tt.want)
 	}
 	fold := decider().now().planRollup(stackOf(transcript.MaxLevel, transcript.MaxLevel), true)

@@ -63,7 +63,7 @@ func recap(ctx context.Context, s view, w *worker.Worker, a worker.Assignment, r
 		if err == nil {
 			r.By = ByWorker
 			if reports.byModel.End() {
-				reports.log.Info("compactions_recovered", "by", r.By)
+				reports.o.Log.Info("compactions_recovered", "by", r.By)
 			}
 			return r, nil
 		}
@@ -74,7 +74,7 @@ func recap(ctx context.Context, s view, w *worker.Worker, a worker.Assignment, r
 		if llm.KindOf(err) != llm.KindOverflow { // which a compaction, in smaller requests, does not meet
 			level = reports.levelFor(err, true)
 		}
-		reports.log.Log(ctx, level, "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
+		reports.o.Log.Log(ctx, level, "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
 		r.Why = cmp.Or(reasonFor(err), "the request to the model could not be made")
 	}
 	texts = append(texts, summarize.Extract(summarize.MessagesIn(items), mostOfRecap, 0, a.Row.Focus).Text)

@@ -53,10 +53,10 @@ type request struct {
 	progress *Progress
 }
 
-// over returns the policy of the request over p. A request that sets only one of keep_last_n and
+// over returns the policy of this moment, with the request's settings. A request that sets only one of keep_last_n and
 // keep_last_turns disables the other.
-func (w Requested) over(p Policy) Policy {
-	p, _ = w.With.Fit(p)
+func (w Requested) over(m meter) Policy {
+	p, _ := w.With.Fit(m.o.Policy())
 	_, messages := w.With["keep_last_n"]
 	_, turns := w.With["keep_last_turns"]
 	switch {
@@ -65,7 +65,7 @@ func (w Requested) over(p Policy) Policy {
 	case turns && !messages:
 		p.KeepLastN = 0
 	}
-	return p
+	return p.At(m.o.Window())
 }
 
 // Compact summarizes everything older than the newest messages on request. While another job runs,
@@ -80,7 +80,7 @@ func (c *Compactor) Compact(requested Requested) *Progress {
 	switch {
 	case c.busy == nil:
 		c.startRequest(w)
-	case w.Trigger != OnManual || c.queued != nil || c.plannerFor(w).coversAll(w.Trigger, c.busy.row):
+	case w.Trigger != OnManual || c.queued != nil || c.planner(w.over(c.meter)).coversAll(w.Trigger, c.busy.row):
 		w.progress.answer(c.refuse(w, reasonRunning))
 	default:
 		c.queued = &w
@@ -107,17 +107,12 @@ func (p *Progress) answer(e Event) {
 	}
 }
 
-// plannerFor returns a planner under the policy of a request.
-func (c *Compactor) plannerFor(w request) *planner {
-	return c.planner(w.over(c.o.Policy()).At(c.o.Window()))
-}
-
 func (c *Compactor) startRequest(w request) {
 	if c.ctx.Err() != nil {
 		w.progress.answer(c.refuse(w, reasonEnd))
 		return
 	}
-	j, reason := c.plannerFor(w).planRequest(w.Requested)
+	j, reason := c.planner(w.over(c.meter)).planRequest(w.Requested)
 	if j == nil {
 		w.progress.answer(c.refuse(w, reason))
 		return

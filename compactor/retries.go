@@ -87,7 +87,7 @@ func (r *retries) after(j *job, err error, now time.Time, shown []Summary) {
 
 // noteFreed records what j freed, and logs a pause.
 func (c *Compactor) noteFreed(j *job) {
-	next := c.ahead() // it may still wait for a fold
+	next := c.planner(j.policy).ahead() // it may still wait for a fold
 	full := levelOf(c.meter.used(next), c.o.Window(), c.meter.policy()) != levelNone
 	stuck := full && len(planSpan(next, 1, j.policy.tailLimits(c.meter.budget())).lines) == 0
 	switch paused := c.retries.freed(j.tokens-j.row.Tokens, j.tokens, stuck, c.o.Now(), time.Duration(j.policy.Cooldown)); {

@@ -45,7 +45,9 @@ func (c *Compactor) Done(r Result) {
 		c.view.setPrepared(append(slices.Clip(c.view.prepared()), j.row))
 		_ = c.Changed(c.ctx) // what it has read; with an error the next check tries again
 		if slices.Contains(transcript.IDs(c.view.prepared()), j.row.ID) {
-			c.report(c.reports.event(j.row, EventPrepared))
+			e := c.reports.event(j.row, EventPrepared)
+			e.BeforeTokens = c.meter.used(c.view)
+			c.notify(e)
 		}
 		c.finish(j, nil)
 	}
@@ -106,7 +108,9 @@ func (c *Compactor) begun(j *job, r Result) {
 		c.finish(j, r.err)
 		return
 	}
-	c.report(c.reports.event(j.row, EventStarted))
+	e := c.reports.event(j.row, EventStarted)
+	e.BeforeTokens = c.meter.used(c.view)
+	c.notify(e)
 	pl := c.planner(j.policy)
 	c.work = append(c.work, Work{j, summarizing{c.models.by, pl.assignment(j)}, c.o.Log})
 	c.terms = pl.terms
@@ -212,10 +216,4 @@ func (c *Compactor) end(j, next *job) {
 		c.startRequest(*next)
 	}
 	c.proceed()
-}
-
-// report emits an event for a step that changes nothing in the prompt.
-func (c *Compactor) report(e Event) {
-	e.BeforeTokens = c.meter.used(c.view)
-	c.notify(e)
 }

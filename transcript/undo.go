@@ -1,5 +1,3 @@
-// Undoing what was applied last, and canceling what is not applied yet.
-
 package transcript
 
 import (
