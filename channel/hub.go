@@ -83,7 +83,7 @@ func New(o Options) *Hub {
 	h.life, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observers...))
 	if o.Store != nil {
 		o.Store.Watch(h.changed)
-		o.Store.Held().Watch(h.applyHeld)
+		o.Store.Deliveries().Watch(h.applyHeld)
 	}
 	return h
 }
@@ -165,7 +165,7 @@ func refusesBot(messages []Inbound, receipts []store.Receipt) bool {
 // Recover takes up what an earlier process left, in conversations that match and whose connector is open, and in
 // their tasks: messages in the inbox, unanswered turns, unsent replies, open tasks. Imports are read without their connector.
 func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool) error {
-	if err := h.o.Store.Held().Deliver(ctx); err != nil {
+	if err := h.o.Store.Deliveries().Deliver(ctx); err != nil {
 		return err
 	}
 	if _, err := h.wakeUnfinished(ctx, match); err != nil {

@@ -133,12 +133,12 @@ func (c Calls) InLastHour() (made, limit int) {
 // ForTurn returns the function called before each model call of a turn; its error stops the call: a *SpentError, or
 // llm.ErrTooManyCalls after so many calls. A turn that has started may finish, even if that spends more than a budget allows.
 func (c Calls) ForTurn(most int) func() error {
-	made := 0
+	count := 0
 	return func() error {
-		if made == most {
+		if count == most {
 			return llm.ErrTooManyCalls
 		}
-		if made == 0 {
+		if count == 0 {
 			if err := c.control.afford(); err != nil {
 				return err
 			}
@@ -146,7 +146,7 @@ func (c Calls) ForTurn(most int) func() error {
 		limit := c.control.Rules().CallsPerHour
 		err := c.take(limit, limit, true)
 		if err == nil {
-			made++
+			count++
 		}
 		return err
 	}
