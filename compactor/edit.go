@@ -15,18 +15,15 @@ import (
 // and Check try again.
 func (c *Compactor) Changed(ctx context.Context) error {
 	c.outdated = true
-	return c.reread(ctx)
+	return c.Reread(ctx)
 }
-
-// Outdated reports whether what has changed on disk is still to be read.
-func (c *Compactor) Outdated() bool { return c.outdated }
 
 // errOutdated is returned where changes cannot be read from disk: no request is
 // better than one that repeats a deleted message.
 var errOutdated = errors.New("edits and deletions could not be read")
 
-// reread rebuilds the view if the conversation has changed on disk since the last time.
-func (c *Compactor) reread(ctx context.Context) error {
+// Reread reads what has changed on disk, if Changed or a commit noticed that something has and it is not read yet.
+func (c *Compactor) Reread(ctx context.Context) error {
 	if !c.outdated {
 		return nil
 	}
@@ -79,7 +76,7 @@ func ended(prepared []Summary, now transcript.Snapshot) (rows []Summary) {
 // error means that the disk refused and nothing has changed.
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	c.view.reshape(c.meter)
-	if err := c.reread(ctx); err != nil {
+	if err := c.Reread(ctx); err != nil {
 		return Event{}, fmt.Errorf("undo the latest summary: %w", err)
 	}
 	c.flush(ctx)

@@ -33,9 +33,6 @@ func (c *Compactor) Done(r Result) {
 		j.ctx, j.cancel = context.WithCancel(c.ctx)
 	}
 	switch {
-	case r.veto != nil:
-		c.vetoed(j, r.veto)
-		c.end(j, nil)
 	case j.record == nil:
 		c.begun(j, r)
 	case r.err != nil:
@@ -99,8 +96,16 @@ func (c *Compactor) start(j *job) {
 	c.work = append(c.work, Work{j, first, c.o.Log})
 }
 
-// begun goes on with a job whose row is written, unless that failed.
+// begun goes on with a job whose row is written, unless Before forbids it or that failed.
 func (c *Compactor) begun(j *job, r Result) {
+	if r.veto != nil {
+		c.retries.forbid(j, r.veto, c.o.Now())
+		e := c.reports.event(j.row, EventNoop)
+		e.Error = r.veto.Error()
+		j.progress.answer(c.notify(e))
+		c.end(j, nil)
+		return
+	}
 	j.progress.began(c.reports.event(j.row, EventStarted))
 	j.row = r.row
 	j.record = r.record
