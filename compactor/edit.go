@@ -86,15 +86,10 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 		used := c.meter.used(c.view)
 		return Event{State: EventUndone, Stopped: true, Trigger: w.Trigger, Kind: Leaf, BeforeTokens: used, AfterTokens: used, Window: c.o.Window()}, nil
 	}
-	if j := c.busy; j != nil && j.isAct() {
+	if j := c.busy; j != nil && j.act && !j.undone {
 		return c.cancelJob(ctx, j)
 	}
 	return c.undoApplied(ctx)
-}
-
-// isAct reports whether people, the model or a level set the job off, or what waits for it.
-func (j *job) isAct() bool {
-	return j.requested != 0 || j.row.Trigger != OnRepair && j.row.Trigger != OnRollup && j.row.Trigger != OnPrepare
 }
 
 // cancelJob cancels a job whose summary is not applied yet. Its messages are spared as if it had been undone.
@@ -107,8 +102,12 @@ func (c *Compactor) cancelJob(ctx context.Context, j *job) (Event, error) {
 	if err != nil {
 		return Event{}, fmt.Errorf("cancel the running compaction: %w", err)
 	}
+	j.undone = true
 	j.cancel()
 	c.undoLifted = false
+	none := c.reports.event(row, EventNoop)
+	none.Error = reasonUndone
+	j.progress.answer(none)
 	e := c.reports.event(row, EventUndone)
 	e.Stopped = true
 	e.BeforeTokens = c.meter.used(c.view)

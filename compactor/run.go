@@ -22,8 +22,9 @@ func (c *Compactor) Work() []Work {
 // Done receives the result of a piece of work.
 func (c *Compactor) Done(r Result) {
 	j := r.job
-	if j.restarts {
-		j.restarts = false
+	restarts := j.restarts && !j.undone
+	j.restarts = false
+	if restarts {
 		j.row.Focus = ""
 		r.row.Focus = ""
 		if r.record == nil {
@@ -211,6 +212,7 @@ func (c *Compactor) end(j, next *job) {
 	*c.holder(j) = nil
 	if next != nil && c.ctx.Err() == nil {
 		next.requested = j.requestedRow()
+		next.act = j.act
 		next.progress = j.progress
 		c.start(next)
 	} else if i := slices.Index(transcript.IDs(c.view.prepared()), j.requestedRow()); i >= 0 {
