@@ -40,7 +40,7 @@ func (e *NoRoomError) Error() string { return e.Why }
 // nothing has changed. Call it on the owner's goroutine.
 func RewriteLine(ctx context.Context, c *Compactor, id int64, number int, text string, by Writer) (Event, error) {
 	c.view.reshape(c.meter)
-	if err := c.reread(ctx); err != nil {
+	if err := c.Reread(ctx); err != nil {
 		return Event{}, fmt.Errorf("rewrite a line of summary %d: %w", id, err)
 	}
 	c.flush(ctx)
