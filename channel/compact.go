@@ -14,13 +14,17 @@ import (
 // compact requests a compaction, and returns how it starts, and a function that waits for its outcome.
 func (l *loop) compact(ctx context.Context, w compactor.Requested) (started compactor.Event, outcome outcomeOf, err error) {
 	var p *compactor.Progress
-	err = l.tryDo(func(e *compactor.Compactor) { p = e.Compact(w) })
+	var by *compactor.Compactor
+	err = l.tryDo(func(e *compactor.Compactor) {
+		by = e
+		p = e.Compact(w)
+	})
 	if err != nil {
 		return started, nil, err
 	}
-	started, err = l.awaitEvent(ctx, func() compactor.Event { return p.Began })
+	started, err = l.awaitEvent(ctx, by, func() compactor.Event { return p.Began })
 	outcome = func(ctx context.Context) (compactor.Event, error) {
-		return l.awaitEvent(ctx, func() compactor.Event { return p.Ended })
+		return l.awaitEvent(ctx, by, func() compactor.Event { return p.Ended })
 	}
 	return started, outcome, err
 }
@@ -28,20 +32,24 @@ func (l *loop) compact(ctx context.Context, w compactor.Requested) (started comp
 // outcomeOf waits for the outcome of a requested compaction.
 type outcomeOf = func(context.Context) (compactor.Event, error)
 
-// awaitEvent waits until an event of a requested compaction is known.
-func (l *loop) awaitEvent(ctx context.Context, event func() compactor.Event) (compactor.Event, error) {
+// awaitEvent waits until an event of a compaction that was requested of an engine is known. It fails if the engine is dropped.
+func (l *loop) awaitEvent(ctx context.Context, by *compactor.Compactor, event func() compactor.Event) (compactor.Event, error) {
 	known := make(chan compactor.Event, 1)
 	l.inbox.post(func() {
 		l.runs.waiters = append(l.runs.waiters, func() bool {
 			e := event()
-			if e.State != "" {
+			if e.State != "" || l.engine != by {
 				known <- e
+				return true
 			}
-			return e.State != "" || ctx.Err() != nil
+			return ctx.Err() != nil
 		})
 	})
 	select {
 	case e := <-known:
+		if e.State == "" {
+			return e, errPanicked
+		}
 		return e, nil
 	case <-ctx.Done():
 		return compactor.Event{}, ctx.Err()

@@ -166,6 +166,25 @@ func TestConversationReloadsAfterPanic(t *testing.T) {
 	})
 }
 
+// Who waits for a compaction learns that its engine is dropped.
+func TestPanicEndsTheWaitForACompaction(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		r.withWorker(gatedWorker(make(chan script)))
+		for i := range 30 {
+			r.ask(fmt.Sprintf("message-%d %s", i, strings.Repeat("word ", 60)))
+		}
+		answer := r.runAsManager("/compact")
+		check.Require(t, answer.Then != nil, "got answer %q", answer.Text)
+		r.connector.panics.Store(1)
+		r.say("and now?", true)
+		time.Sleep(time.Minute)
+		r.waitForReplies()
+		start := time.Now()
+		check.Contains(t, "answer", answer.Then(t.Context()), "Nothing is lost")
+		check.That(t, time.Since(start) < time.Second, "it waits until the conversation leaves memory")
+	})
+}
+
 // A model server that fails everywhere is one incident; so is one failing conversation.
 func TestTurnFailuresAreIncidents(t *testing.T) {
 	for name, c := range map[string]struct {
