@@ -38,7 +38,7 @@ func (c *Compactor) Done(r Result) {
 		c.vetoed(j, r.veto)
 		c.end(j, nil)
 	case j.record == nil:
-		c.begun(j, r)
+		c.rowWritten(j, r)
 	case r.err != nil:
 		c.finish(j, r.err)
 	default:
@@ -100,8 +100,8 @@ func (c *Compactor) start(j *job) {
 	c.work = append(c.work, Work{j, first, c.o.Log})
 }
 
-// begun goes on with a job whose row is written, unless that failed.
-func (c *Compactor) begun(j *job, r Result) {
+// rowWritten has the summary of a job made whose row is written, or ends the job because that failed.
+func (c *Compactor) rowWritten(j *job, r Result) {
 	j.progress.began(c.reports.event(j.row, EventStarted))
 	j.row = r.row
 	j.record = r.record
