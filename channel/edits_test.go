@@ -228,33 +228,34 @@ func lacking(id string, age time.Duration, addressed bool) channel.Inbound {
 
 // TestMessageThatCrashesProcessIsGivenUp: a killed start leaves its tries on disk.
 func TestMessageThatCrashesProcessIsGivenUp(t *testing.T) {
-	var mu sync.Mutex // guards log: one request at a time
-	var log []string
-	p := &platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
-		check.That(t, mu.TryLock(), "requests run in parallel")
-		defer mu.Unlock()
-		log = append(log, m.ID)
-		time.Sleep(10 * time.Millisecond) // so that parallel requests, if any, would overlap with it
-		m.Text += ", completed"
-		return m, nil
-	}}
-	r := newRig(t, echo)
-	c := check.Must(r.store.Conversation(t.Context(), place))(t)
-	bad := lacking("2", 3*time.Minute, false)
-	innocent := lacking("3", 2*time.Minute, false)
-	other := lacking("4", time.Minute, true)
-	storetest.DeliverOnly(t, c, bad, innocent, other)
-	for _, tried := range [][]store.Inbound{{bad, innocent, other}, {bad}, {bad}, {bad}, {bad}} { // all three together, then the bad one alone
-		check.NoError(t, c.Inbox().Try(t.Context(), tried))
-		check.Must(c.Inbox().TryPast(t.Context()))(t)
-	}
-	p.said = []channel.Inbound{lacking("1", time.Hour, false), other}
-	r.throughConnector(p)
-	check.NoError(t, r.hub.Recover(context.Background(), func(string) bool { return true }))
-	r.waitForReplies()
-	lines := slices.Sorted(slices.Values(r.transcript()))
-	check.EqualAll(t, "transcript", lines, []string{"assistant: answer 1", "user: 1", "user: 2", "user: 3, completed", "user: 4, completed"})
-	check.EqualAll(t, "completion requests", log, []string{"3", "4"})
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		var mu sync.Mutex // guards log: one request at a time
+		var log []string
+		p := &platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+			check.That(t, mu.TryLock(), "requests run in parallel")
+			defer mu.Unlock()
+			log = append(log, m.ID)
+			time.Sleep(time.Second) // so that parallel requests, if any, would overlap with it
+			m.Text += ", completed"
+			return m, nil
+		}}
+		c := check.Must(r.store.Conversation(t.Context(), place))(t)
+		bad := lacking("2", 3*time.Minute, false)
+		innocent := lacking("3", 2*time.Minute, false)
+		other := lacking("4", time.Minute, true)
+		storetest.DeliverOnly(t, c, bad, innocent, other)
+		for _, tried := range [][]store.Inbound{{bad, innocent, other}, {bad}, {bad}, {bad}, {bad}} { // all three together, then the bad one alone
+			check.NoError(t, c.Inbox().Try(t.Context(), tried))
+			check.Must(c.Inbox().TryPast(t.Context()))(t)
+		}
+		p.said = []channel.Inbound{lacking("1", time.Hour, false), other}
+		r.throughConnector(p)
+		check.NoError(t, r.hub.Recover(context.Background(), func(string) bool { return true }))
+		r.waitForReplies()
+		lines := slices.Sorted(slices.Values(r.transcript()))
+		check.EqualAll(t, "transcript", lines, []string{"assistant: answer 1", "user: 1", "user: 2", "user: 3, completed", "user: 4, completed"})
+		check.EqualAll(t, "completion requests", log, []string{"3", "4"})
+	})
 }
 
 func TestEditMakesWaitingMessageIncomplete(t *testing.T) {

@@ -242,14 +242,15 @@ func TestStop(t *testing.T) {
 }
 
 func TestIdleConversationIsEvictedAndReloaded(t *testing.T) {
-	r := newRig(t, echo)
-	r.opts.Idle = time.Millisecond
-	r.reopen()
-	for i := range 12 {
-		r.ask(fmt.Sprint("m", i))
-		time.Sleep(time.Duration(i%4) * time.Millisecond)
-	}
-	check.Len(t, "rows", r.transcript(), 24)
+	inBubble(t, echo, func(t *testing.T, r *rig) { // shorter than an idle time, exactly as long, and longer
+		r.opts.Idle = 10 * time.Minute
+		r.reopen()
+		for i := range 12 {
+			r.ask(fmt.Sprint("m", i))
+			time.Sleep(time.Duration(i%4) * r.opts.Idle / 2)
+		}
+		check.Len(t, "rows", r.transcript(), 24)
+	})
 	inBubble(t, echo, func(t *testing.T, r *rig) { // not while its worker runs
 		r.opts.Idle = time.Second
 		r.withWorker(after(time.Minute, summarizeRequest))

@@ -134,7 +134,7 @@ func (c *Compactor) Wake() time.Time { return c.wake }
 func (c *Compactor) Check(ctx context.Context) {
 	p := c.meter.policy()
 	c.view.reshape(c.meter)
-	_ = c.reread(ctx) // with an error the next check tries again, and Request fails
+	_ = c.Reread(ctx) // with an error the next check tries again, and Request fails
 	c.flush(ctx)
 	c.applyDue(ctx)
 	if c.meter.level(c.view) == emergency {

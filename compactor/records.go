@@ -75,7 +75,7 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 			return change, err
 		}
 		c.outdated = true
-		if failed := c.reread(ctx); failed != nil {
+		if failed := c.Reread(ctx); failed != nil {
 			return change, failed
 		}
 	}
