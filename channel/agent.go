@@ -202,7 +202,7 @@ func (a Agents) Of(ctx context.Context, records *store.Conversation) (Agent, err
 		agent.Toolbox = nil
 		agent.Spawn = nil
 	}
-	layers := compactor.Spawn(t.Above, agent.layers(), t.Own)
+	layers := compactor.Spawn(t.Above, agent.layers(), t.Set)
 	policy, left := layers.Fit(compactor.DefaultPolicy())
 	for _, e := range left {
 		delete(layers, e.Key)

@@ -127,7 +127,7 @@ func (a *approvals) approve(ctx context.Context, t llm.Tool, arguments json.RawM
 // wait publishes the call that waits; nil: none.
 func (a *approvals) wait(asked *Approval) {
 	a.waiting.Store(asked)
-	a.followers.asked()
+	a.followers.waiting()
 }
 
 // attended reports whether someone may answer here.

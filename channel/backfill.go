@@ -63,7 +63,7 @@ func (b *backfill) gather(ctx context.Context, burst int) (store.Due, error) {
 		if !reads && !due.Incomplete {
 			return due, nil // no connector call was needed, so nothing arrived in the meantime
 		}
-		ctx := b.awaiting(ctx, due.Asked)
+		ctx := b.awaiting(ctx, due.Addressed)
 		if reads {
 			err = b.fillGap(ctx, historian)
 		}

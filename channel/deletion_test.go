@@ -74,7 +74,7 @@ func TestForgetMeReachesHeldMessages(t *testing.T) {
 	check.Must(file.Exec("INSERT INTO held (delivery) VALUES (?)", row.Bytes()))(t)
 	check.NoError(t, file.Close())
 	r.says(ada, place, "/forget me yes", "Deleted: everything of yours")
-	check.NoError(t, r.store.Held().Deliver(t.Context()))
+	check.NoError(t, r.store.Deliveries().Deliver(t.Context()))
 	r.waitForReplies()
 	check.Len(t, "messages left", r.transcript(), 0)
 }
@@ -190,7 +190,7 @@ func TestDeletionReachesRecallInOtherConversations(t *testing.T) {
 func (r *rig) wantTaskErased(text string) {
 	r.t.Helper()
 	task := r.task(1)
-	check.That(r.t, task.Text+task.Author == "" && len(task.Own) == 0, "got task %+v", task)
+	check.That(r.t, task.Text+task.Author == "" && len(task.Set) == 0, "got task %+v", task)
 	repeats := func(line string) bool { return strings.HasPrefix(line, "user:") && strings.Contains(line, text) }
 	check.That(r.t, !slices.ContainsFunc(r.transcript(), repeats), "got the conversation %q", r.transcript())
 }
@@ -234,7 +234,7 @@ func TestDeletionReachesTasks(t *testing.T) {
 	r.say("Rosebud is a secret", false) // m1
 	r.sayUntil("go", "Rosebud is a sledge")
 	first := r.waitForTask(1)
-	check.Equal(t, "focus", first.Own["focus"], "Rosebud")
+	check.Equal(t, "focus", first.Set["focus"], "Rosebud")
 	r.waitForReplies()
 	for n := range briefed - 6 { // the briefing of the second task reaches the result, and not m1
 		r.say(fmt.Sprint("nothing much ", n), false)

@@ -30,9 +30,9 @@ func (h *Hub) Delete(ctx context.Context, name string, ids ...string) error {
 }
 
 // report applies what a connector reports of a conversation: messages, an edit or deletions. While
-// the database is rewritten it waits in a file, see store.Held; then there are no receipts.
+// the database is rewritten it waits in a file, see store.Deliveries; then there are no receipts.
 func (h *Hub) report(ctx context.Context, d store.Delivery) (receipts []store.Receipt, err error) {
-	err = h.o.Store.Held().Hold(ctx, d, func() (err error) {
+	err = h.o.Store.Deliveries().Hold(ctx, d, func() (err error) {
 		receipts, err = h.apply(ctx, d)
 		return err
 	})
@@ -71,7 +71,7 @@ func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
 	if records == nil {
 		return false, err
 	}
-	return records.Inbox().Asked(ctx, id)
+	return records.Inbox().Addressed(ctx, id)
 }
 
 // SentAs returns the piece sent as a platform message, also by an earlier process; ok is false if none was.

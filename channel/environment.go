@@ -6,7 +6,6 @@ import (
 
 	"cairn/channel/access"
 	"cairn/channel/task"
-	"cairn/internal/observe"
 	"cairn/store"
 )
 
@@ -60,38 +59,7 @@ func (g *goroutines) close() {
 	g.closed = true
 }
 
-// counters are the numbers that Stats returns, without what is counted when it is read. It is safe for concurrent use.
-type counters struct {
-	mu    sync.Mutex // guards stats
-	stats Stats
-}
-
-// ended counts a turn that was answered or failed; outcome is one of observe.Outcomes.
-func (c *counters) ended(outcome string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if outcome == observe.Failed {
-		c.stats.Failed++
-		c.stats.Failing++
-		return
-	}
-	c.stats.Turns++
-	c.stats.Failing = 0
-}
-
-// dropped counts a piece that was given up.
-func (c *counters) dropped() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.stats.Dropped++
-}
-
-func (c *counters) read() Stats {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stats
-}
-
+// isClosed reports whether the hub is closing.
 func (g *goroutines) isClosed() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

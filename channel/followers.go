@@ -31,8 +31,8 @@ func (f *followers) remembered(id int64, kind, content string) {
 	}
 }
 
-// asked reports that a call starts or stops waiting for permission.
-func (f *followers) asked() {
+// waiting reports that a call starts or stops waiting for permission.
+func (f *followers) waiting() {
 	if f.hooks.Asked != nil {
 		f.hooks.Asked(f.name)
 	}

@@ -83,7 +83,7 @@ func New(o Options) *Hub {
 	h.life, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observers...))
 	if o.Store != nil {
 		o.Store.Watch(h.changed)
-		o.Store.Held().Watch(h.applyHeld)
+		o.Store.Deliveries().Watch(h.applyHeld)
 	}
 	return h
 }
@@ -165,7 +165,7 @@ func refusesBot(messages []Inbound, receipts []store.Receipt) bool {
 // Recover takes up what an earlier process left, in conversations that match and whose connector is open, and in
 // their tasks: messages in the inbox, unanswered turns, unsent replies, open tasks. Imports are read without their connector.
 func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool) error {
-	if err := h.o.Store.Held().Deliver(ctx); err != nil {
+	if err := h.o.Store.Deliveries().Deliver(ctx); err != nil {
 		return err
 	}
 	if _, err := h.wakeUnfinished(ctx, match); err != nil {
@@ -259,29 +259,30 @@ func (h *Hub) waitAll(ctx context.Context, workers bool) error {
 // whileStored waits by wait; when the database is gone it ends that and returns why. Work that cannot be stored is retried for ever.
 func (h *Hub) whileStored(ctx context.Context, wait func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	gone := make(chan error, 1)
+	gone := make(chan error)
 	go func() {
-		defer cancel()
-		for ctx.Err() == nil {
-			err := h.o.Store.Upkeep().InPlace()
-			if errors.Is(err, store.ErrReplaced) || errors.Is(err, store.ErrDamaged) {
-				gone <- err
-				return
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(storedCheck):
-			}
-		}
+		lost := untilLost(ctx, h.o.Store)
+		cancel()
+		gone <- lost
 	}()
 	err := wait(ctx)
 	cancel()
-	select {
-	case lost := <-gone:
-		return lost
-	default:
-		return err
+	return cmp.Or(<-gone, err)
+}
+
+// untilLost returns why the database is gone; nil: it was in place when ctx ended.
+func untilLost(ctx context.Context, s *store.Store) error {
+	for ctx.Err() == nil {
+		err := s.Upkeep().InPlace()
+		if errors.Is(err, store.ErrReplaced) || errors.Is(err, store.ErrDamaged) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(storedCheck):
+		}
 	}
+	return nil
 }
 
 // storedCheck is how often waiting checks that the database is in place.

@@ -100,7 +100,7 @@ func (r *importReader) asks(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	due, err := r.records.Inbox().Due(ctx)
-	return due.Asked && !due.Session, err
+	return due.Addressed && !due.Session, err
 }
 
 // interrupted returns errAsked if somebody waits for an answer; resume: perhaps of a turn that is open.

@@ -16,7 +16,7 @@ import (
 	"cairn/transcript"
 )
 
-// Notices of compactions for people, if the connector does not show every step.
+// Notices for people: of compactions, if the connector does not show every step, of budgets, and of answers that are not complete.
 
 // Reactor is implemented by connectors that can put a reaction on a message.
 type Reactor interface {

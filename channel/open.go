@@ -48,7 +48,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	s.tools, err = s.agent.tools(ctx, c.records, memory.ToolOptions{
 		Turn:     c.turnSeq,
 		Budget:   func() int { return s.window.last() / memory.SearchShare },
-		Shown:    func() string { return shownToModel(&c.loop, c.turnSeq(), s.agent) },
+		Prompt:   func() string { return shownToModel(&c.loop, c.turnSeq(), s.agent) },
 		OnMemory: func(m memory.Memory) { c.followers.remembered(m.ID, m.Kind, m.Content) },
 	}, toolHosts{
 		approvals: &c.approvals, tasks: c.tasks,

@@ -210,7 +210,7 @@ func (s *sender) dropPiece(ctx context.Context, piece store.Piece, id string, fa
 	switch {
 	case why != "": // the connector has logged it
 		level = slog.LevelDebug
-		asked, err := s.records.Transcript().Asked(ctx, piece.To)
+		asked, err := s.records.Transcript().Addressed(ctx, piece.To)
 		if err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func TestTaskAnswersResultThatCameBeforeItsReplyWasSent(t *testing.T) {
 	r.reopen()
 	begin := func(name string) *store.Conversation {
 		above := storetest.Find(t, r.store, name)
-		task := check.Must(above.Tasks().Begin(t.Context(), store.NewTask{Task: store.Task{Agent: "one", Text: "count"}, Message: "count", Most: 4, Chain: 8}))(t)
+		task := check.Must(above.Tasks().Begin(t.Context(), store.NewTask{Task: store.Task{Agent: "one", Text: "count"}, Message: "count", Max: 4, Chain: 8}))(t)
 		return storetest.Find(t, r.store, task.Conversation)
 	}
 	task := begin(place)

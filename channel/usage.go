@@ -74,30 +74,3 @@ func (u *usage) flush(ctx context.Context) {
 		u.log.Debug("save_usage_failed", "error", err)
 	}
 }
-
-// Stats are the numbers of a hub. Counters start with the hub.
-type Stats struct {
-	Open  int // conversations in memory
-	Stuck int // how many of them currently cannot continue, for example because the disk refuses writes
-
-	Refused int   // conversations whose next reply could not be sent and is being retried
-	Dropped int64 // pieces of replies that were given up
-
-	Turns   int64 // turns that were answered
-	Failed  int64 // turns that ended with a sentence on why there is no answer
-	Failing int64 // how many turns failed since the last answer
-}
-
-// Stats returns the current numbers.
-func (h *Hub) Stats() Stats {
-	s := h.counters.read()
-	s.Stuck = h.incident.size()
-	open := h.list()
-	s.Open = len(open)
-	for _, c := range open {
-		if c.sender.failing.On() {
-			s.Refused++
-		}
-	}
-	return s
-}

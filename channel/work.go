@@ -73,9 +73,7 @@ func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
 	var made *compactor.Event
 	newest := ""
 	c.do(func(e *compactor.Compactor) {
-		if e.Outdated() {
-			err = e.Changed(ctx)
-		}
+		err = e.Reread(ctx)
 		if err == nil {
 			made = c.unannounced
 			newest = c.arrivals.newest

@@ -237,7 +237,7 @@ func (pl *planner) crowded(next view) bool {
 
 // waitsForFold reports whether the rows that lead to the view next must wait for a fold.
 func (pl *planner) waitsForFold(next view) bool {
-	return pl.crowded(next) && planFold(next, pl.policy.RollupFanIn, true) != nil
+	return pl.crowded(next) && planFold(next, pl.inWork, pl.policy.RollupFanIn, true) != nil
 }
 
 // roomFor reports whether rows may be applied: they do not make the view larger, or leave it well

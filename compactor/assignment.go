@@ -28,10 +28,10 @@ func (pl *planner) assignment(j *job) worker.Assignment {
 	}
 	return worker.Assignment{
 		Row: j.row, Children: j.children, Repaired: j.repaired, Removed: transcript.Removed(under...),
-		Around: pl.ahead.around(j.row), Others: others,
-		Strategy: pl.models.strategy(p.Strategy), ByModel: !j.extractive,
+		Around: pl.ahead().around(j.row), Others: others,
+		Strategy: pl.models.o.Strategy(p.Strategy), ByModel: !j.extractive,
 		Target: j.target(limit), Limit: limit, Percent: p.TargetPct, Memories: memories,
-		MaxCalls: p.MaxTurns, MaxDeclines: pl.models.settings().FailureLimit, Reasoning: p.Reasoning,
+		MaxCalls: p.MaxTurns, MaxDeclines: pl.models.o.Policy().FailureLimit, Reasoning: p.Reasoning,
 		Timeout: time.Duration(p.Timeout), Changed: j.unchanged.Done(),
 	}
 }
@@ -65,13 +65,13 @@ func (v view) around(row Summary) worker.Around {
 
 // under returns the rows that the job's row takes the place of.
 func (pl *planner) under(j *job) []Summary {
-	return slices.DeleteFunc(pl.ahead.Head.Rows(), func(row Summary) bool { return !row.Overlaps(j.row.Span) })
+	return slices.DeleteFunc(pl.ahead().Head.Rows(), func(row Summary) bool { return !row.Overlaps(j.row.Span) })
 }
 
 // stackBeside returns how many tokens the job's row may take in the stack, and the words of the other
 // rows: it may take what they leave of the budget. If they leave little they are folded.
 func (pl *planner) stackBeside(j *job) (room int, others []func() []string) {
-	planned := pl.ahead
+	planned := pl.ahead()
 	left := j.policy.stackBudget(pl.meter.budget()) - planned.Past.Tokens
 	if j.row.From < planned.Head.Start { // it is shown among what is from before
 		left = min(left, j.policy.maxPast(pl.meter.budget())-transcript.NewSessionTokens)

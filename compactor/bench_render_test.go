@@ -14,7 +14,8 @@ import (
 // fullWindow returns the history of a busy channel that fills a window of 128 000 tokens: three
 // unaddressed messages for each one that the bot answers.
 func fullWindow() *Compactor {
-	c := &Compactor{view: newView(transcript.Snapshot{Next: 1}, DefaultPolicy().shape(128_000))}
+	c := new(Compactor)
+	c.view = newView(transcript.Snapshot{Next: 1}, DefaultPolicy().shape(128_000))
 	for c.view.Cost() < 128_000 {
 		for range 3 {
 			appendOne(c, llm.RoleUser, strings.Repeat("word ", 25))

@@ -74,25 +74,20 @@ type Options struct {
 // become due, Work, which it runs in other goroutines and ends with Done, and what has happened, Events; Wake returns when Check
 // is next needed.
 type Compactor struct {
-	o      Options
+	o      *Options
 	ctx    context.Context // of all background work
 	cancel context.CancelFunc
 
 	// The conversation.
-	view           view
+	contextWindow
 	lookahead      transcript.Ahead // caches the view once everything prepared is applied
 	outdated       bool             // the disk may differ from what the view was built from
 	contextsOnDisk bool             // contexts that ended in memory are still on disk
-	storedWith     int64            // the version with which the turn's context is being stored
-
-	// Its requests.
-	meter       meter
-	lastRequest lastRequest
 
 	// Its compactions.
-	models models
 	jobs
 	reports
+	models       models
 	retries      retries
 	wake         time.Time
 	draining     bool                       // work that can wait is left to the next start
@@ -119,18 +114,8 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		return nil, fmt.Errorf("load the conversation: %w", err)
 	}
 	c := &Compactor{
-		o: o, meter: newMeter(o), models: newModels(o), reports: newReports(o),
+		o: &o, contextWindow: newContextWindow(&o, state), models: newModels(&o), reports: reports{o: &o},
 		retries: retries{vetoes: map[Trigger]veto{}, repairs: map[int64]backoff{}},
-	}
-	c.view = newView(state, c.meter.shape(c.meter.policy()))
-	c.lastRequest.at = o.Now()
-	for _, m := range state.Messages {
-		if m.Role == llm.RoleAssistant {
-			c.lastRequest.at = m.Time
-		}
-	}
-	if state.Count.Model == o.Model {
-		c.view.counted(c.view.Revision, state.Count)
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return c, nil
@@ -149,7 +134,7 @@ func (c *Compactor) Wake() time.Time { return c.wake }
 func (c *Compactor) Check(ctx context.Context) {
 	p := c.meter.policy()
 	c.view.reshape(c.meter)
-	_ = c.reread(ctx) // with an error the next check tries again, and Request fails
+	_ = c.Reread(ctx) // with an error the next check tries again, and Request fails
 	c.flush(ctx)
 	c.applyDue(ctx)
 	if c.meter.level(c.view) == emergency {

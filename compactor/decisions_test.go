@@ -92,7 +92,11 @@ func decider(change ...func(*Options)) *Compactor {
 	for _, f := range change {
 		f(&o)
 	}
-	return &Compactor{o: o, meter: newMeter(o), models: newModels(o), view: view{state: transcript.New()}}
+	c := &Compactor{o: &o}
+	c.meter = newMeter(&o)
+	c.models = newModels(&o)
+	c.view.state = transcript.New()
+	return c
 }
 
 // oldestSummary returns a summary over [from, to] that costs this many tokens.
@@ -114,11 +118,11 @@ func TestWhoSummarizes(t *testing.T) {
 	}{
 		{"talk with the bot", func(*Compactor) {}, false, model},
 		{"talk among people", func(*Compactor) {}, true, extractive},
-		{"without a model", func(c *Compactor) { c.models.worker = nil }, false, extractive},
-		{"while the budget is spent", func(c *Compactor) { c.models.spend = func(bool) error { return ErrSpent } }, false, extractive},
+		{"without a model", func(c *Compactor) { c.o.Worker = nil }, false, extractive},
+		{"while the budget is spent", func(c *Compactor) { c.o.Spend = func(bool) error { return ErrSpent } }, false, extractive},
 		{"after a failure", func(c *Compactor) { c.failures(1) }, false, nobody},
 		{"after as many as failure_limit", func(c *Compactor) { c.failures(3) }, false, extractive},
-		{"after the disk failed", func(c *Compactor) { c.models.worker = nil; c.retries.extractiveRetryAt = noon.Add(time.Minute) }, false, nobody},
+		{"after the disk failed", func(c *Compactor) { c.o.Worker = nil; c.retries.extractiveRetryAt = noon.Add(time.Minute) }, false, nobody},
 		{"when the pause is over", func(c *Compactor) { c.retries.failed(noon.Add(-time.Hour), 0) }, false, model},
 	} {
 		c := decider()
@@ -174,7 +178,7 @@ func TestDeclinedSpansAreGivenUp(t *testing.T) {
 		c := decider()
 		row := Summary{Declined: Declined{Times: times, By: "m"}}
 		check.Equal(t, fmt.Sprintf("declined %d times: given up", times), c.models.gaveUp(row), times >= c.meter.policy().FailureLimit)
-		c.models.worker = &llmtest.Model{Label: "another"}
+		c.o.Worker = &llmtest.Model{Label: "another"}
 		check.Equal(t, "another model gives it up", c.models.gaveUp(row), false)
 	}
 }
@@ -212,9 +216,9 @@ func TestPlansKnowWhatWasDeclined(t *testing.T) {
 	c.o.Records, c.ctx = refusals{}, t.Context()
 	c.view.Head.Stack = []Summary{{ID: 1, Span: Span{From: 1, To: 9}, Kind: Leaf, State: Applied}}
 	c.view.setPrepared([]Summary{ready(2, 10, 19, OnPrepare)})
-	check.Equal(t, "declined before", c.ahead().Head.Stack[0].Declined.Times, 0)
+	check.Equal(t, "declined before", c.now().ahead().Head.Stack[0].Declined.Times, 0)
 	c.noteDeclined(1, Declined{Times: 3})
-	check.Equal(t, "declined in plans", c.ahead().Head.Stack[0].Declined.Times, 3)
+	check.Equal(t, "declined in plans", c.now().ahead().Head.Stack[0].Declined.Times, 3)
 }
 
 func TestCompactRetriesWhatIsOnlyPrepared(t *testing.T) {

@@ -22,12 +22,12 @@ func (c *Compactor) Sight() []llm.Message {
 // Prospect describes what is wrong with the planned view, with everything prepared applied; "" if nothing is.
 func (c *Compactor) Prospect() string {
 	s := c.view
-	kept := c.ahead()
+	kept := c.now().ahead()
 	covered := func(rows []Summary, seq int64) bool {
 		return slices.ContainsFunc(rows, func(row Summary) bool { return row.Covers(seq) })
 	}
-	rest := slices.DeleteFunc(slices.Clone(s.Messages), func(m transcript.Shown) bool { return covered(c.view.prepared(), m.Seq) })
-	seqs := func(lines []transcript.Shown) (seqs []int64) {
+	rest := slices.DeleteFunc(slices.Clone(s.Messages), func(m transcript.Verbatim) bool { return covered(c.view.prepared(), m.Seq) })
+	seqs := func(lines []transcript.Verbatim) (seqs []int64) {
 		for _, l := range lines {
 			seqs = append(seqs, l.Seq)
 		}
@@ -53,14 +53,14 @@ func (c *Compactor) Transcript() *transcript.State {
 	if c.outdated {
 		return nil
 	}
-	return c.state()
+	return c.view.current(c.rows())
 }
 
 // Rebuilt is the state for decisions, made anew from the view.
 func (c *Compactor) Rebuilt() *transcript.State {
 	v := c.view
 	messages := slices.Concat(v.Messages, v.Hidden)
-	slices.SortFunc(messages, func(a, b transcript.Shown) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(messages, func(a, b transcript.Verbatim) int { return cmp.Compare(a.Seq, b.Seq) })
 	var verbatim []transcript.Message
 	for _, m := range messages {
 		if m.Seq <= v.stored() {
@@ -69,7 +69,7 @@ func (c *Compactor) Rebuilt() *transcript.State {
 	}
 	s := transcript.NewState(v.Head, verbatim, c.view.prepared(), v.state.NextSeq)
 	s.Open = v.Open
-	s.Running = c.state().Running
+	s.Running = c.view.current(c.rows()).Running
 	return s
 }
 

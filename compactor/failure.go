@@ -22,12 +22,17 @@ func (c *Compactor) fail(j *job, err error) {
 		c.o.Log.Log(c.ctx, c.reports.levelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
 	e := c.reports.event(j.row, EventFailed)
+	e.BeforeTokens = c.meter.used(c.view)
 	e.Stopped = j.ctx.Err() != nil
 	e.Error = inWords(err)
-	if changed {
+	switch {
+	case j.undone:
+		e.State = EventNoop
+		e.Error = reasonUndone
+	case changed:
 		e.State = EventNoop
 	}
-	c.report(e)
+	c.notify(e)
 	if j.requested == 0 {
 		j.progress.answer(e) // it may have failed before it had a row
 	}

@@ -33,33 +33,31 @@ func (pl *planner) foldIfFull(s view, extractive bool) *job {
 		return nil
 	}
 	if !extractive {
-		only := s
-		only.inWork = slices.Concat(s.inWork, slices.DeleteFunc(slices.Clone(s.Head.Stack), pl.models.ready))
-		if children := planFold(only, p.RollupFanIn, false); pl.models.worthFolding(children) {
+		unready := slices.DeleteFunc(slices.Clone(s.Head.Stack), pl.models.ready)
+		if children := planFold(s, slices.Concat(pl.inWork, unready), p.RollupFanIn, false); pl.models.worthFolding(children) {
 			return pl.planRollup(children, false)
 		}
 	}
-	children := planFold(s, p.RollupFanIn, true)
+	children := planFold(s, pl.inWork, p.RollupFanIn, true)
 	if children == nil {
 		children = s.tooLarge(p.entryCap(pl.meter.budget(), 0))
 	}
-	if children != nil {
-		return pl.planRollup(children, true)
+	if children == nil || overlaps(pl.inWork, children[0]) {
+		return nil
 	}
-	return nil
+	return pl.planRollup(children, true)
 }
 
 // foldAfter returns the fold that takes the stack back to its budget after j; nil if none is
 // needed. A span that the model declined is folded by a model all the same: otherwise it would be
 // folded with its neighbours, and they could not be repaired without it.
 func (pl *planner) foldAfter(j *job, running []*job) *job {
-	next := pl.ahead
 	for _, other := range running {
 		if other != j {
-			next.inWork = append(next.inWork, other.row)
+			pl.inWork = append(pl.inWork, other.row)
 		}
 	}
-	fold := pl.foldIfFull(next, j.extractive && (j.fills || j.row.Declined.Times == 0))
+	fold := pl.foldIfFull(pl.ahead(), j.extractive && (j.fills || j.row.Declined.Times == 0))
 	if fold != nil {
 		fold.row.Focus = j.row.Focus
 		fold.fills = j.fills

@@ -26,6 +26,8 @@ type job struct {
 	allowed      bool      // skip Before
 	unfocused    bool      // its focus must not be written any more
 	restarts     bool      // ForgetFocus has stopped the writing of its row
+	act          bool      // people, the model or a level set it off, or what waits for it
+	undone       bool      // an undo has canceled it
 	record       Job       // nil: its row is not written yet
 	progress     *Progress // of the request that waits for the job; nil: none does
 	requested    int64     // the requested row, if this is a fold that it waits for; 0: the job's own
@@ -41,11 +43,12 @@ func (j *job) requestedRow() int64 { return cmp.Or(j.requested, j.row.ID) }
 func (pl *planner) newJob(trigger Trigger, kind Kind, tokens int, extractive bool) *job {
 	p := pl.policy
 	j := &job{tokens: tokens, extractive: extractive, policy: p}
+	j.act = trigger != OnRepair && trigger != OnRollup && trigger != OnPrepare
 	j.row = Summary{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Focus: p.Focus}
 	if extractive {
 		j.row.By, j.row.AwaitsModel = ByExtractive, pl.models.has(p) && (pl.now.addressed || trigger == OnManual)
 	} else {
-		j.row.Model = pl.models.worker.Name()
+		j.row.Model = pl.models.o.Worker.Name()
 	}
 	return j
 }
@@ -59,7 +62,7 @@ func (pl *planner) planLeaf(sp lineSpan, trigger Trigger, extractive bool) *job 
 	declined := !extractive && sp.From <= pl.retries.declinedTo
 	j := pl.newJob(trigger, Leaf, sp.tokens, extractive || declined)
 	if declined {
-		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, By: pl.models.worker.Name()}
+		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, By: pl.models.o.Worker.Name()}
 	}
 	first := sp.lines[0]
 	last := sp.lines[len(sp.lines)-1]

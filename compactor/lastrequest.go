@@ -48,7 +48,7 @@ func (r *lastRequest) measure(v view, m meter) {
 	answer := m.maxTokens(v)
 	r.measured = measured{
 		revision: v.Revision, estimate: estimate, reserve: m.reserve(), answer: answer,
-		spare: m.window() - m.prompt(v) - answer - uncertain,
+		spare: m.o.Window() - m.prompt(v) - answer - uncertain,
 	}
 	_, r.context, _ = v.RunningContext()
 	for _, shown := range v.Messages {
@@ -64,11 +64,11 @@ func (r *lastRequest) reported(u llm.Usage, m meter) (prompt int, ok bool) {
 	if prompt*minCountedPart < words {
 		prompt += u.Cached + u.Written // few providers report them separately
 	}
-	if prompt <= 0 || prompt*minCountedPart < words || prompt > max(m.window(), maxCountedPart*r.estimate) {
+	if prompt <= 0 || prompt*minCountedPart < words || prompt > max(m.o.Window(), maxCountedPart*r.estimate) {
 		return 0, false
 	}
 	if r.pictures == 0 && words >= minSample {
-		m.learned().Counted(words, prompt)
+		m.o.Learned().Counted(words, prompt)
 	}
 	r.counted = prompt
 	return prompt, true
@@ -93,7 +93,7 @@ func (r *lastRequest) sent(m meter) (s Sent) {
 	if r.estimate == 0 {
 		return s
 	}
-	s = Sent{Window: m.window(), Counted: r.counted, Estimated: r.estimate, Context: r.context, Factor: m.learned().Factor()}
+	s = Sent{Window: m.o.Window(), Counted: r.counted, Estimated: r.estimate, Context: r.context, Factor: m.o.Learned().Factor()}
 	s.Used = cmp.Or(s.Counted, m.real(s.Estimated)) + r.reserve
 	r.measured = measured{}
 	return s
@@ -103,22 +103,22 @@ func (r *lastRequest) sent(m meter) (s Sent) {
 // count becomes the anchor, unless the view has changed since, and updates the model's factor. A
 // count of 0, or one that cannot include the whole prompt, is ignored, and so is one that no
 // window could hold.
-func (c *Compactor) Reported(u llm.Usage) {
-	prompt, ok := c.lastRequest.reported(u, c.meter)
+func (w *contextWindow) Reported(u llm.Usage) {
+	prompt, ok := w.lastRequest.reported(u, w.meter)
 	if ok {
-		c.view.counted(c.lastRequest.revision, transcript.Count{Prompt: prompt, Estimate: c.lastRequest.estimate, Model: c.o.Model})
+		w.view.counted(w.lastRequest.revision, transcript.Count{Prompt: prompt, Estimate: w.lastRequest.estimate, Model: w.meter.o.Model})
 	}
 }
 
 // Count returns the current anchor, to be stored with the turn, so that every Status shows one
 // number, also after a restart and in a second process.
-func (c *Compactor) Count() transcript.Count { return c.view.Counted }
+func (w *contextWindow) Count() transcript.Count { return w.view.Counted }
 
 // Sent returns the last Request, once; the zero value if there was none since the last call.
-func (c *Compactor) Sent() Sent { return c.lastRequest.sent(c.meter) }
+func (w *contextWindow) Sent() Sent { return w.lastRequest.sent(w.meter) }
 
 // ReasoningOf returns the cost of m's reasoning, in estimated tokens, if the provider counted
 // completion tokens for all of m; 0 if it counted none.
-func (c *Compactor) ReasoningOf(m chat.Message, completion int) int {
-	return c.meter.reasoningOf(m, completion)
+func (w *contextWindow) ReasoningOf(m chat.Message, completion int) int {
+	return w.meter.reasoningOf(m, completion)
 }

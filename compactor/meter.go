@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"cairn/chat"
-	"cairn/llm"
 	"cairn/transcript"
 )
 
@@ -15,35 +14,29 @@ import (
 
 // meter measures views against the model's window. It never changes, and may be used in any goroutine.
 type meter struct {
-	settings  func() Policy       // as in Options
-	window    func() int          // the model's, in tokens
-	learned   func() *llm.Learned // what is known about the model
-	maxOutput int                 // most tokens of a reply
-	system    int                 // tokens of the system prompt, estimated
-	tools     int                 // tokens of the tools, estimated
+	o      *Options
+	system int // tokens of the system prompt, estimated
+	tools  int // tokens of the tools, estimated
 }
 
-func newMeter(o Options) meter {
-	return meter{
-		settings: o.Policy, window: o.Window, learned: o.Learned, maxOutput: o.MaxOutput,
-		system: FrameCost(o.System, nil), tools: chat.ToolTokens(o.Tools...),
-	}
+func newMeter(o *Options) meter {
+	return meter{o: o, system: FrameCost(o.System, nil), tools: chat.ToolTokens(o.Tools...)}
 }
 
 // policy returns the policy of this moment, with all levels as shares of the window.
-func (m meter) policy() Policy { return m.settings().At(m.window()) }
+func (m meter) policy() Policy { return m.o.Policy().At(m.o.Window()) }
 
 // shape returns the shape of the view for p and the known facts about the model.
 func (m meter) shape(p Policy) transcript.Shape {
 	sh := p.shape(m.budget())
-	sh.KeepReasoning = m.learned().Facts().WantsReasoning
+	sh.KeepReasoning = m.o.Learned().Facts().WantsReasoning
 	return sh
 }
 
 // used returns what the next request costs, including the reply's reserve.
 func (m meter) used(v view) int { return m.prompt(v) + m.reserve() }
 
-func (m meter) level(v view) level { return levelOf(m.used(v), m.window(), m.policy()) }
+func (m meter) level(v view) level { return levelOf(m.used(v), m.o.Window(), m.policy()) }
 
 // prompt returns the cost of the next request's prompt. Messages added since the anchor, and
 // reasoning that is no longer sent, count as the difference of two estimates. An answer counts like
@@ -72,40 +65,40 @@ func (m meter) excess(v view, goal int) int {
 // room returns by how many estimated tokens a repair may grow a view that uses that many tokens: a repair must never
 // cause an emergency.
 func (m meter) room(used int, p Policy) int {
-	return m.estimated(int(0.95*p.EmergencyThreshold*float64(m.window())) - used)
+	return m.estimated(int(0.95*p.EmergencyThreshold*float64(m.o.Window())) - used)
 }
 
 // frame returns the tokens of the system prompt and the tools, estimated.
 func (m meter) frame() int {
-	if m.learned().Facts().RefusesTools {
+	if m.o.Learned().Facts().RefusesTools {
 		return m.system
 	}
 	return m.system + m.tools
 }
 
 func (m meter) real(estimated int) int {
-	return int(math.Round(float64(estimated) * m.learned().Factor()))
+	return int(math.Round(float64(estimated) * m.o.Learned().Factor()))
 }
 
 func (m meter) estimated(real int) int {
-	return int(float64(real) / m.learned().Factor())
+	return int(float64(real) / m.o.Learned().Factor())
 }
 
 // effectiveWindow returns the tokens that budgets are shares of.
-func (m meter) effectiveWindow() int { return m.settings().Window(m.window()) }
+func (m meter) effectiveWindow() int { return m.o.Policy().Window(m.o.Window()) }
 
 // budget returns about the effective window in estimated tokens; it rarely changes. The shares of the window
 // that single parts may take are shares of this.
-func (m meter) budget() int { return m.effectiveWindow() * 100 / m.learned().Scale() }
+func (m meter) budget() int { return m.effectiveWindow() * 100 / m.o.Learned().Scale() }
 
 // reserve returns the tokens that count as used because the reply will take them.
-func (m meter) reserve() int { return Reserve(m.maxOutput, m.effectiveWindow()) }
+func (m meter) reserve() int { return Reserve(m.o.MaxOutput, m.effectiveWindow()) }
 
 // maxTokens returns how many tokens the reply to v may take: what the model's window allows. A lower effective
 // window limits what a conversation keeps, not what the model may write once.
 func (m meter) maxTokens(v view) int {
-	window := m.window()
-	return min(Reserve(m.maxOutput, window), window-m.prompt(v))
+	window := m.o.Window()
+	return min(Reserve(m.o.MaxOutput, window), window-m.prompt(v))
 }
 
 // reasoningOf returns the cost of a message's reasoning, in estimated tokens, if the provider counted
@@ -122,7 +115,7 @@ func (m meter) shares(v view) (g Status) {
 	prompt := m.prompt(v)
 	frame := m.frame()
 	share := func(estimated int) int { return prompt * estimated / max(frame+v.Cost(), 1) }
-	g.Window = m.window()
+	g.Window = m.o.Window()
 	g.Effective = m.effectiveWindow()
 	g.Policy = m.policy()
 	g.Reserve = m.reserve()

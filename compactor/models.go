@@ -12,19 +12,15 @@ import (
 // models are the models that make summaries, and what limits their use. It never changes, and may be used in any
 // goroutine.
 type models struct {
-	settings func() Policy // as in Options
-	worker   llm.Model     // nil: there is none
-	strategy func(name string) worker.Strategy
-	spend    func(counts bool) error // as in Options
-	by       *worker.Worker
+	o  *Options
+	by *worker.Worker
 }
 
-func newModels(o Options) models {
-	by := &worker.Worker{
+func newModels(o *Options) models {
+	return models{o: o, by: &worker.Worker{
 		Model: o.Worker, Fallback: o.Fallback, Texts: prompts.In(o.Language), Prompt: o.Prompt, System: o.System,
 		Spend: o.Spend, Spent: o.Spent, Slots: o.Slots, Open: o.Open, Log: o.Log, Now: o.Now,
-	}
-	return models{settings: o.Policy, worker: o.Worker, strategy: o.Strategy, spend: o.Spend, by: by}
+	}}
 }
 
 // learnedOf returns what is known about the worker's model, or about the fallback.
@@ -32,12 +28,12 @@ func learnedOf(model llm.Model) *llm.Learned { return llm.LearnedOf(model, new(l
 
 // has reports whether p lets a model make summaries, though perhaps not right now.
 func (m models) has(p Policy) bool {
-	return m.worker != nil && m.strategy(p.Strategy).AsksModel()
+	return m.o.Worker != nil && m.o.Strategy(p.Strategy).AsksModel()
 }
 
 // none reports whether p or the budget allows no model to make summaries now.
 func (m models) none(p Policy) bool {
-	return !m.has(p) || m.spend != nil && m.spend(false) != nil
+	return !m.has(p) || m.o.Spend != nil && m.o.Spend(false) != nil
 }
 
 // choose reports whether the extractive summarizer makes the next summary, and whether any
@@ -55,18 +51,18 @@ func (m models) choose(p Policy, addressed bool, r retries, now time.Time) (extr
 
 // declineCount returns how often the current worker model declined row's span.
 func (m models) declineCount(row Summary) int {
-	if m.worker == nil {
+	if m.o.Worker == nil {
 		return 0
 	}
-	return row.Declined.Count(m.worker.Name())
+	return row.Declined.Count(m.o.Worker.Name())
 }
 
 // gaveUp reports whether no model is called for row any more.
-func (m models) gaveUp(row Summary) bool { return m.declineCount(row) >= m.settings().FailureLimit }
+func (m models) gaveUp(row Summary) bool { return m.declineCount(row) >= m.o.Policy().FailureLimit }
 
 // ready reports whether row can be folded: no model is going to improve it first.
 func (m models) ready(row Summary) bool {
-	return !row.NeedsRepair() || row.Kind != Placeholder && (!row.AwaitsModel || !m.has(m.settings()) || m.gaveUp(row))
+	return !row.NeedsRepair() || row.Kind != Placeholder && (!row.AwaitsModel || !m.has(m.o.Policy()) || m.gaveUp(row))
 }
 
 // worthFolding reports whether a model should fold rows: all are ready, and a worker wrote at least

@@ -25,14 +25,14 @@ type mutant struct {
 
 var mutants = map[string]mutant{
 	"messages leave the view before their summary exists": {"compactor/run.go", `
-	c.report(c.reports.event(j.row, EventStarted))
-`, `OLD	if BUG {
+	pl := c.planner(j.policy)
+`, `
+	if BUG {
 		if j.row.Kind == Leaf {
 			c.view.Messages, _ = transcript.Uncovered(c.view.Messages, []Summary{j.row})
 			c.view.MessageCost = transcript.CostOf(c.view.Messages)
 		}
-	}
-`, "./compactor", "TestInvariants"},
+	}OLD`, "./compactor", "TestInvariants"},
 	"applying does not look again at what stands there": {"transcript/cover.go", `
 	below := slices.Clone(d.covering(row.Span))
 `, `OLD	if BUG {
@@ -67,26 +67,26 @@ var mutants = map[string]mutant{
 		err = j.conversation.Store().Update(ctx, func(tx *store.Tx) { j.save(tx, d) })
 		return s.answer(d.note), err
 	}OLD`, "./store", "TestCoverage"},
-	"what a failed job saved is saved again": {"store/ownmemories.go", `
-	return exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, ms.c.Row(seq))
+	"what a failed job saved is saved again": {"store/conversationmemories.go", `
+	return exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, ms.c.rowID(seq))
 `, `
-	row := ms.c.Row(seq)
+	row := ms.c.rowID(seq)
 	if BUG {
 		row = 0
 	}
 	return exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, row)
 `, "./compactor", "TestMemoriesOutliveTheirSummary"},
 	"a repair asks for no room": {"compactor/meter.go", `
-	return m.estimated(int(0.95*p.EmergencyThreshold*float64(m.window())) - used)
+	return m.estimated(int(0.95*p.EmergencyThreshold*float64(m.o.Window())) - used)
 `, `
 	if BUG {
-		return m.estimated(m.window())
+		return m.estimated(m.o.Window())
 	}OLD`, "./compactor", "TestRepairsStayBelowEmergency"},
 	"what is prepared is bought again": {"compactor/planner.go", `
-	s = pl.ahead // prepared spans are not summarized again
+	s = pl.ahead() // prepared spans are not summarized again
 `, `
 	if !BUG {
-		s = pl.ahead
+		s = pl.ahead()
 	}
 `, "./compactor", "TestNoSpanIsSummarizedTwice"},
 	"what people wrote is lost in a fold": {"transcript/cover.go", `

@@ -72,7 +72,7 @@ func (p Policy) fraction(l level) float64 {
 // lineSpan is a run of whole turns, oldest first.
 type lineSpan struct {
 	Span
-	lines  []transcript.Shown
+	lines  []transcript.Verbatim
 	tokens int
 }
 
@@ -162,7 +162,7 @@ func (s view) tailStart(tail tailLimits) int {
 
 // tailStart returns the index of the first line that stays: the tail, in which the newest turn
 // stays however large it is, and the turn that is not answered yet.
-func tailStart(lines []transcript.Shown, open int64, tail tailLimits) int {
+func tailStart(lines []transcript.Verbatim, open int64, tail tailLimits) int {
 	end := len(lines)
 	turns := 0
 	tokens := 0
@@ -178,13 +178,13 @@ func tailStart(lines []transcript.Shown, open int64, tail tailLimits) int {
 		turns = turns + 1
 		tokens = tokens + cost
 	}
-	if i := slices.IndexFunc(lines[:end], func(l transcript.Shown) bool { return open != 0 && l.Turn == open }); i >= 0 {
+	if i := slices.IndexFunc(lines[:end], func(l transcript.Verbatim) bool { return open != 0 && l.Turn == open }); i >= 0 {
 		return i
 	}
 	return end
 }
 
-func lastTurn(lines []transcript.Shown) int {
+func lastTurn(lines []transcript.Verbatim) int {
 	n := len(lines) - 1
 	for n > 0 && lines[n-1].Turn == lines[n].Turn {
 		n--
@@ -197,10 +197,10 @@ func lastTurn(lines []transcript.Shown) int {
 // so that the oldest text is not summarized again and again. The extractive summarizer chooses
 // among the original messages however often it folds, so it takes the pair over the fewest messages
 // at once, see balanced: that spreads detail over the conversation and keeps the stack full. It
-// leaves rows that a model wrote for last.
-func planFold(s view, fanIn int, extractive bool) []Summary {
+// leaves rows that a model wrote for last. It includes none of the rows except.
+func planFold(s view, except []Summary, fanIn int, extractive bool) []Summary {
 	stack := s.Head.Stack
-	adjacent := s.adjacent
+	adjacent := func(a, b Summary) bool { return !overlaps(except, a) && !overlaps(except, b) && s.adjacent(a, b) }
 	if extractive {
 		own := func(a, b Summary) bool { return adjacent(a, b) && a.NeedsRepair() && b.NeedsRepair() }
 		if pair := balanced(stack, own); pair != nil {
@@ -230,7 +230,7 @@ func (s view) tooLarge(most int) []Summary {
 	}
 	only := stack[0]
 	foldable := only.ID != 0 && !only.Cut && only.Kind != Placeholder && only.Level < transcript.MaxLevel
-	if !foldable || only.Tokens <= most || overlaps(s.inWork, only) {
+	if !foldable || only.Tokens <= most {
 		return nil
 	}
 	return stack
@@ -253,13 +253,10 @@ func lightest(stack []Summary, may func(a, b Summary) bool) (pair []Summary) {
 
 // adjacent reports whether two consecutive rows may be folded: no message is between them. A
 // message that was deleted before anything covered it does not separate them. Excluded are rows that
-// are not on disk like this yet, without an id or cut, and rows being worked on.
+// are not on disk like this yet, without an id or cut.
 func (s view) adjacent(a, b Summary) bool {
-	if a.Cut || b.Cut || overlaps(s.inWork, a) || overlaps(s.inWork, b) {
-		return false
-	}
 	i := s.IndexOf(a.To + 1)
-	return a.ID != 0 && b.ID != 0 && (i == len(s.Messages) || s.Messages[i].Seq > b.To)
+	return a.ID != 0 && b.ID != 0 && !a.Cut && !b.Cut && (i == len(s.Messages) || s.Messages[i].Seq > b.To)
 }
 
 // turnSince reports whether a turn started at seq or later.

@@ -41,7 +41,7 @@ func turns(sizes ...[]int) (s view) {
 	for _, turn := range sizes {
 		first := int64(len(s.Messages) + 1)
 		for i, tokens := range turn {
-			s.Messages = append(s.Messages, transcript.Shown{
+			s.Messages = append(s.Messages, transcript.Verbatim{
 				Message: &chat.Message{Seq: first + int64(i), Turn: first, Role: llm.RoleUser}, As: transcript.Form{Tokens: tokens},
 			})
 			s.MessageCost += tokens
@@ -116,7 +116,7 @@ func TestFold(t *testing.T) {
 		stack[1].From++
 		return stack
 	}
-	there := []transcript.Shown{{Message: &chat.Message{Seq: 11}}, {Message: &chat.Message{Seq: 31}}}
+	there := []transcript.Verbatim{{Message: &chat.Message{Seq: 11}}, {Message: &chat.Message{Seq: 31}}}
 	unwritten := stackOf(0, 0)
 	unwritten[1].ID = 0
 	built := func(stack []Summary, model ...int) []Summary {
@@ -140,7 +140,7 @@ func TestFold(t *testing.T) {
 		by      bool
 		name    string
 		stack   []Summary
-		between []transcript.Shown
+		between []transcript.Verbatim
 		want    []int64
 	}{
 		{model, "takes the oldest run of one level", stackOf(2, 1, 1, 0, 0, 0), nil, []int64{2, 3}},
@@ -160,7 +160,7 @@ func TestFold(t *testing.T) {
 		{extractive, "never folds across messages", gap(stackOf(0, 0, 0)), there, []int64{2, 3}},
 		{extractive, "never folds what is not on disk", unwritten, nil, nil},
 	} {
-		got := planFold(view{View: transcript.View{Head: Head{Stack: tt.stack}, Messages: tt.between}}, 4, tt.by)
+		got := planFold(view{View: transcript.View{Head: Head{Stack: tt.stack}, Messages: tt.between}}, nil, 4, tt.by)
 		check.EqualAll(t, fmt.Sprintf("extractive %v: %s", tt.by, tt.name), transcript.IDs(got), tt.want)
 	}
 	fold := decider().now().planRollup(stackOf(transcript.MaxLevel, transcript.MaxLevel), true)

@@ -10,15 +10,16 @@ import (
 
 // planner decides what is due, of a conversation at one moment. It changes nothing of it: what a plan changes is in the last fields.
 type planner struct {
-	now       view // as it is
-	ahead     view // as it will be once everything prepared is applied
+	now       view              // as it is
+	lookahead *transcript.Ahead // caches it as it will be once everything prepared is applied
 	policy    Policy
 	meter     meter
 	models    models
 	retries   retries
 	at        time.Time
-	draining  bool  // work that can wait is left to the next start
-	appliedAt int64 // the next seq when messages were last summarized; 0: not yet
+	draining  bool      // work that can wait is left to the next start
+	appliedAt int64     // the next seq when messages were last summarized; 0: not yet
+	inWork    []Summary // rows being made; no fold includes them
 
 	// What a plan changes of these, its caller keeps for the next planner.
 	terms      map[string]func() []string // of the stack's texts, which job after job reads; nil while nothing is due
@@ -28,16 +29,16 @@ type planner struct {
 
 // ahead returns the view as it will be once everything prepared is applied. Plans are made on it, so that
 // nothing is summarized twice.
-func (c *Compactor) ahead() view {
-	v := c.view
-	v.View, c.lookahead = v.Ahead(v.prepared(), c.lookahead)
+func (pl *planner) ahead() view {
+	v := pl.now
+	v.View, *pl.lookahead = v.Ahead(v.prepared(), *pl.lookahead)
 	return v
 }
 
 // planner returns a planner of this moment under p.
 func (c *Compactor) planner(p Policy) *planner {
 	return &planner{
-		now: c.view, ahead: c.ahead(), policy: p, meter: c.meter, models: c.models, retries: c.retries, at: c.o.Now(),
+		now: c.view, lookahead: &c.lookahead, policy: p, meter: c.meter, models: c.models, retries: c.retries, at: c.o.Now(),
 		draining: c.draining, appliedAt: c.reports.appliedAt, undoLifted: c.undoLifted, deficit: c.tokenDeficit, terms: c.terms,
 	}
 }
@@ -55,7 +56,7 @@ func (pl *planner) next() *job {
 	}
 	used := pl.meter.used(s)
 	l := pl.meter.level(pl.now)
-	s = pl.ahead // prepared spans are not summarized again
+	s = pl.ahead() // prepared spans are not summarized again
 	if pl.crowded(s) {
 		if j := pl.foldIfFull(s, extractive); j != nil {
 			j.allowed = true // the summary that waits for it was allowed
@@ -97,7 +98,7 @@ func (pl *planner) planOld(s view, used int, extractive bool) *job {
 	if pl.draining {
 		return nil
 	}
-	waits := pl.models.none(pl.meter.settings()) || now.Before(pl.retries.retryAt)
+	waits := pl.models.none(pl.meter.o.Policy()) || now.Before(pl.retries.retryAt)
 	if !waits && !pl.retries.forbids(OnRepair, now) {
 		if j := pl.planRepair(s, used); j != nil {
 			return j
@@ -129,7 +130,7 @@ func (pl *planner) planPrepare(s view, used int) *job {
 			return j
 		}
 	}
-	if p.Prepare() == 0 || float64(used) < p.Prepare()*float64(pl.meter.window()) {
+	if p.Prepare() == 0 || float64(used) < p.Prepare()*float64(pl.meter.o.Window()) {
 		return nil
 	}
 	sp := planAhead(s, min(p.spanTokens(pl.meter.budget()), pl.models.by.Piece(p.TargetPct)), p.tail(pl.meter.budget()))
@@ -156,7 +157,7 @@ func (pl *planner) planFree(s view) *job {
 
 // planRequest plans a request, or returns why there is nothing to do.
 func (pl *planner) planRequest(w Requested) (*job, string) {
-	s := pl.ahead
+	s := pl.ahead()
 	sp := planSpan(s, s.MessageCost+1, pl.policy.tailLimits(pl.meter.budget()))
 	switch {
 	case w.Trigger == OnSelf && len(sp.lines) > 0 && s.Head.Spared.Overlaps(sp.Span):
@@ -179,7 +180,7 @@ func (pl *planner) coversAll(trigger Trigger, running Summary) bool {
 	if running.Kind != Leaf || running.Trigger == OnRepair || running.Trigger == OnPrepare {
 		return false
 	}
-	rest := pl.ahead.with([]Summary{running})
+	rest := pl.ahead().with([]Summary{running})
 	sp := planSpan(rest, rest.MessageCost+1, pl.policy.tailLimits(pl.meter.budget()))
 	return pl.whyNot(trigger, rest.turnSince(pl.appliedAt), sp.tokens) != ""
 }

@@ -196,7 +196,7 @@ func (m *machine) onEvents(events []compactor.Event) {
 		m.onEvent(e)
 	}
 	used := m.r.c.Compactor.StatusReader()().Used
-	if n := len(events); n > 0 && m.preparedNow() && events[n-1].State == compactor.EventApplied && m.lastly != used {
+	if m.preparedNow() && events[len(events)-1].State == compactor.EventApplied && m.lastly != used {
 		m.fail("%d tokens are used after what was applied last, and it reports %d: %+v", used, m.lastly, events)
 	}
 }

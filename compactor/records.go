@@ -49,15 +49,6 @@ type Records interface {
 // Job is one compaction being made.
 type Job = summarize.Job
 
-// state returns the current state as far as it is on disk: without the running turn's
-// messages, and with those verbatim that are hidden in memory alone.
-func (c *Compactor) state() *transcript.State {
-	s := *c.view.state
-	s.Open = c.view.Open
-	s.Running = c.rows()
-	return &s
-}
-
 // commitTries is how often a change is decided: edits, deletions and pins in the meantime make it
 // stale.
 const commitTries = 3
@@ -67,7 +58,7 @@ const commitTries = 3
 // transcript.ErrStale: it changed too often.
 func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (transcript.Change, error)) (change transcript.Change, err error) {
 	for range commitTries {
-		s := c.state()
+		s := c.view.current(c.rows())
 		var head Head
 		change, err = decide(s)
 		if err == nil && !change.Empty() {
@@ -84,7 +75,7 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 			return change, err
 		}
 		c.outdated = true
-		if failed := c.reread(ctx); failed != nil {
+		if failed := c.Reread(ctx); failed != nil {
 			return change, failed
 		}
 	}

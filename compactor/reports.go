@@ -12,10 +12,8 @@ import (
 // reports tells owner and operator what happens: events, and log lines. It keeps the last events, for Status, and the
 // incidents that were logged and must not be logged again.
 type reports struct {
-	log    *slog.Logger
-	events []Event    // since the last call of Events
-	window func() int // the model's, in tokens
-	worker llm.Model  // may be nil
+	o      *Options
+	events []Event // since the last call of Events
 
 	last      Event // the last event that ended something
 	failed    Event // the last failure since a summary was applied
@@ -26,15 +24,11 @@ type reports struct {
 	paused                observe.Incident // compactions free too little
 }
 
-func newReports(o Options) reports {
-	return reports{log: o.Log, window: o.Window, worker: o.Worker}
-}
-
 // event returns an event about a row.
 func (r *reports) event(row Summary, state EventState) Event {
 	return Event{
 		ID: row.ID, State: state, Trigger: row.Trigger, Kind: row.Kind, By: row.By,
-		From: row.From, To: row.To, Messages: row.Messages, Window: r.window(), Summary: row.Marked(), Error: row.Error,
+		From: row.From, To: row.To, Messages: row.Messages, Window: r.o.Window(), Summary: row.Marked(), Error: row.Error,
 	}
 }
 
@@ -43,9 +37,9 @@ func (r *reports) write(e Event, next int64) {
 	r.note(e, next)
 	r.events = append(r.events, e)
 	if e.State == EventApplied {
-		r.log.Info("compaction_applied", "event", e)
+		r.o.Log.Info("compaction_applied", "event", e)
 	} else {
-		r.log.Debug("compaction", "event", e)
+		r.o.Log.Debug("compaction", "event", e)
 	}
 }
 
@@ -73,7 +67,7 @@ func (r *reports) levelFor(err error, ofModel bool) slog.Level {
 	case errors.Is(err, ErrSpent):
 		return slog.LevelDebug
 	case llm.OfServer(err):
-		return learnedOf(r.worker).Down.Begin()
+		return learnedOf(r.o.Worker).Down.Begin()
 	}
 	return r.byModel.Begin()
 }
@@ -86,10 +80,10 @@ func (r *reports) worked(j *job) {
 	}
 	ended := incident.End()
 	if !j.extractive {
-		ended = learnedOf(r.worker).Down.End() || ended
+		ended = learnedOf(r.o.Worker).Down.End() || ended
 	}
 	if ended {
-		r.log.Info("compactions_recovered", "by", j.row.By)
+		r.o.Log.Info("compactions_recovered", "by", j.row.By)
 	}
 }
 

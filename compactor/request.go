@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
-	"time"
 )
 
 // Compactions that people and the model request.
@@ -53,10 +51,10 @@ type request struct {
 	progress *Progress
 }
 
-// over returns the policy of the request over p. A request that sets only one of keep_last_n and
+// over returns the policy of this moment, with the request's settings. A request that sets only one of keep_last_n and
 // keep_last_turns disables the other.
-func (w Requested) over(p Policy) Policy {
-	p, _ = w.With.Fit(p)
+func (w Requested) over(m meter) Policy {
+	p, _ := w.With.Fit(m.o.Policy())
 	_, messages := w.With["keep_last_n"]
 	_, turns := w.With["keep_last_turns"]
 	switch {
@@ -65,7 +63,7 @@ func (w Requested) over(p Policy) Policy {
 	case turns && !messages:
 		p.KeepLastN = 0
 	}
-	return p
+	return p.At(m.o.Window())
 }
 
 // Compact summarizes everything older than the newest messages on request. While another job runs,
@@ -80,7 +78,7 @@ func (c *Compactor) Compact(requested Requested) *Progress {
 	switch {
 	case c.busy == nil:
 		c.startRequest(w)
-	case w.Trigger != OnManual || c.queued != nil || c.plannerFor(w).coversAll(w.Trigger, c.busy.row):
+	case w.Trigger != OnManual || c.queued != nil || c.planner(w.over(c.meter)).coversAll(w.Trigger, c.busy.row):
 		w.progress.answer(c.refuse(w, reasonRunning))
 	default:
 		c.queued = &w
@@ -107,17 +105,12 @@ func (p *Progress) answer(e Event) {
 	}
 }
 
-// plannerFor returns a planner under the policy of a request.
-func (c *Compactor) plannerFor(w request) *planner {
-	return c.planner(w.over(c.o.Policy()).At(c.o.Window()))
-}
-
 func (c *Compactor) startRequest(w request) {
 	if c.ctx.Err() != nil {
 		w.progress.answer(c.refuse(w, reasonEnd))
 		return
 	}
-	j, reason := c.plannerFor(w).planRequest(w.Requested)
+	j, reason := c.planner(w.over(c.meter)).planRequest(w.Requested)
 	if j == nil {
 		w.progress.answer(c.refuse(w, reason))
 		return
@@ -204,19 +197,6 @@ type Proposal struct {
 func (o Options) before(ctx context.Context, p Proposal) (focus string, veto error) {
 	defer recoverCallback(o.Log, "before") // a panic vetoes nothing
 	return o.Before(ctx, p)
-}
-
-// vetoed reports a veto. Except for OnManual it pauses the trigger for the cooldown.
-func (c *Compactor) vetoed(j *job, reason error) {
-	if j.row.Trigger != OnManual { // people may ask again
-		until := c.o.Now().Add(max(time.Duration(j.policy.Cooldown), minVeto))
-		c.retries.vetoes = maps.Clone(c.retries.vetoes) // readers of a Status have the old map
-		c.retries.vetoes[j.row.Trigger] = veto{reason.Error(), until}
-	}
-	e := c.reports.event(j.row, EventNoop)
-	e.Error = reason.Error()
-	c.notify(e)
-	j.progress.answer(e)
 }
 
 // notify emits an event, and returns it.

@@ -87,7 +87,7 @@ func (r *retries) after(j *job, err error, now time.Time, shown []Summary) {
 
 // noteFreed records what j freed, and logs a pause.
 func (c *Compactor) noteFreed(j *job) {
-	next := c.ahead() // it may still wait for a fold
+	next := c.planner(j.policy).ahead() // it may still wait for a fold
 	full := levelOf(c.meter.used(next), c.o.Window(), c.meter.policy()) != levelNone
 	stuck := full && len(planSpan(next, 1, j.policy.tailLimits(c.meter.budget())).lines) == 0
 	switch paused := c.retries.freed(j.tokens-j.row.Tokens, j.tokens, stuck, c.o.Now(), time.Duration(j.policy.Cooldown)); {
@@ -107,6 +107,15 @@ type veto struct {
 
 // minVeto is the shortest duration of a veto, so that a hook is not called at each message.
 const minVeto = time.Minute
+
+// forbid notes a veto of a job. Except for OnManual it forbids the trigger for the cooldown.
+func (r *retries) forbid(j *job, reason error, now time.Time) {
+	if j.row.Trigger == OnManual { // people may ask again
+		return
+	}
+	r.vetoes = maps.Clone(r.vetoes) // readers of a Status have the old map
+	r.vetoes[j.row.Trigger] = veto{reason.Error(), now.Add(max(time.Duration(j.policy.Cooldown), minVeto))}
+}
 
 func (r *retries) forbids(t Trigger, now time.Time) bool { return now.Before(r.vetoes[t].until) }
 

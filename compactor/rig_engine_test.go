@@ -27,7 +27,7 @@ type owner struct {
 	now      func() time.Time
 	children sync.WaitGroup
 	hold     func(compactor.Work) compactor.Result // runs a piece of work; nil: without delay
-	listen   func([]compactor.Event)               // called with the events of a step; it may query the engine
+	listen   func([]compactor.Event)               // called with the events of a step that has some; it may query the engine; nil: nobody listens
 
 	mu      sync.Mutex // guards the engine and everything below
 	changed chan struct{}
@@ -47,7 +47,9 @@ func openOwner(t testing.TB, o compactor.Options) *owner {
 
 // attend takes what the engine has for its owner.
 func (w *owner) attend() {
-	w.listen(w.Events())
+	if events := w.Events(); len(events) > 0 && w.listen != nil {
+		w.listen(events)
+	}
 	for _, one := range w.Work() {
 		w.children.Go(func() {
 			run := w.hold

@@ -12,7 +12,7 @@ import (
 func (pl *planner) whyNoRoom(head Head, freed []chat.Message) string {
 	s := pl.now
 	p := pl.policy
-	window := pl.meter.window()
+	window := pl.meter.o.Window()
 	head.Pins, head.Inherited = s.Head.Pins, s.Head.Inherited
 	restored := s
 	restored.View = restored.WithHead(head).Restore(freed)

@@ -22,8 +22,9 @@ func (c *Compactor) Work() []Work {
 // Done receives the result of a piece of work.
 func (c *Compactor) Done(r Result) {
 	j := r.job
-	if j.restarts {
-		j.restarts = false
+	restarts := j.restarts && !j.undone
+	j.restarts = false
+	if restarts {
 		j.row.Focus = ""
 		r.row.Focus = ""
 		if r.record == nil {
@@ -33,9 +34,6 @@ func (c *Compactor) Done(r Result) {
 		j.ctx, j.cancel = context.WithCancel(c.ctx)
 	}
 	switch {
-	case r.veto != nil:
-		c.vetoed(j, r.veto)
-		c.end(j, nil)
 	case j.record == nil:
 		c.begun(j, r)
 	case r.err != nil:
@@ -45,7 +43,9 @@ func (c *Compactor) Done(r Result) {
 		c.view.setPrepared(append(slices.Clip(c.view.prepared()), j.row))
 		_ = c.Changed(c.ctx) // what it has read; with an error the next check tries again
 		if slices.Contains(transcript.IDs(c.view.prepared()), j.row.ID) {
-			c.report(c.reports.event(j.row, EventPrepared))
+			e := c.reports.event(j.row, EventPrepared)
+			e.BeforeTokens = c.meter.used(c.view)
+			c.notify(e)
 		}
 		c.finish(j, nil)
 	}
@@ -97,8 +97,16 @@ func (c *Compactor) start(j *job) {
 	c.work = append(c.work, Work{j, first, c.o.Log})
 }
 
-// begun goes on with a job whose row is written, unless that failed.
+// begun goes on with a job whose row is written, unless Before forbids it or that failed.
 func (c *Compactor) begun(j *job, r Result) {
+	if r.veto != nil {
+		c.retries.forbid(j, r.veto, c.o.Now())
+		e := c.reports.event(j.row, EventNoop)
+		e.Error = r.veto.Error()
+		j.progress.answer(c.notify(e))
+		c.end(j, nil)
+		return
+	}
 	j.progress.began(c.reports.event(j.row, EventStarted))
 	j.row = r.row
 	j.record = r.record
@@ -106,7 +114,9 @@ func (c *Compactor) begun(j *job, r Result) {
 		c.finish(j, r.err)
 		return
 	}
-	c.report(c.reports.event(j.row, EventStarted))
+	e := c.reports.event(j.row, EventStarted)
+	e.BeforeTokens = c.meter.used(c.view)
+	c.notify(e)
 	pl := c.planner(j.policy)
 	c.work = append(c.work, Work{j, summarizing{c.models.by, pl.assignment(j)}, c.o.Log})
 	c.terms = pl.terms
@@ -202,6 +212,7 @@ func (c *Compactor) end(j, next *job) {
 	*c.holder(j) = nil
 	if next != nil && c.ctx.Err() == nil {
 		next.requested = j.requestedRow()
+		next.act = j.act
 		next.progress = j.progress
 		c.start(next)
 	} else if i := slices.Index(transcript.IDs(c.view.prepared()), j.requestedRow()); i >= 0 {
@@ -212,10 +223,4 @@ func (c *Compactor) end(j, next *job) {
 		c.startRequest(*next)
 	}
 	c.proceed()
-}
-
-// report emits an event for a step that changes nothing in the prompt.
-func (c *Compactor) report(e Event) {
-	e.BeforeTokens = c.meter.used(c.view)
-	c.notify(e)
 }

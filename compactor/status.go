@@ -3,8 +3,6 @@
 package compactor
 
 import (
-	"time"
-
 	"cairn/llm"
 	"cairn/transcript"
 )
@@ -47,8 +45,8 @@ type Past struct {
 // time, of the call. That may be called in any goroutine, at any time.
 func (c *Compactor) StatusReader() func() Status {
 	at := &moment{
-		meter: &c.meter, models: &c.models, now: c.o.Now, s: c.view, retries: c.retries, last: c.reports.last, failed: c.reports.failed,
-		prepared: c.view.prepared(), scheduled: c.queued != nil, undoLifted: c.undoLifted,
+		meter: c.meter, models: c.models, s: c.view, retries: c.retries, last: c.reports.last, failed: c.reports.failed,
+		scheduled: c.queued != nil, undoLifted: c.undoLifted,
 	}
 	if c.busy != nil {
 		at.running = new(c.reports.event(c.busy.row, EventStarted))
@@ -58,19 +56,17 @@ func (c *Compactor) StatusReader() func() Status {
 
 // moment is what a Status is computed from. The loop makes one after each step, so making one must be cheap.
 type moment struct {
-	meter                 *meter
-	models                *models
-	now                   func() time.Time
+	meter                 meter
+	models                models
 	s                     view
 	retries               retries // its map repairs is the loop's, and not to be read
 	last, failed          Event
-	prepared              []Summary
 	running               *Event
 	scheduled, undoLifted bool
 }
 
 func (m *moment) status() Status {
-	now := m.now()
+	now := m.meter.o.Now()
 	g := m.meter.shares(m.s)
 	g.Last = m.last
 	g.Failed = m.failed
@@ -78,7 +74,7 @@ func (m *moment) status() Status {
 	g.Scheduled = m.scheduled
 	g.Lines = len(m.s.Messages)
 	g.Stack = m.s.Head.Stack
-	g.Prepared = m.prepared
+	g.Prepared = m.s.prepared()
 	g.PinBudget = m.meter.shape(g.Policy).MaxCopies
 	g.Past = Past{Earlier: m.s.Head.Earlier, Inherited: m.s.Head.Inherited, Shown: make(map[int64]bool), Tokens: m.s.Past.Tokens}
 	for _, e := range m.s.Past.Entries {
@@ -108,7 +104,7 @@ func (m *moment) status() Status {
 
 // Usage returns Used, Head and Verbatim of a Status, at a cost independent of the size of the view.
 // Call it on the owner's goroutine.
-func (c *Compactor) Usage() (used, head, verbatim int) {
-	g := c.meter.shares(c.view)
+func (w *contextWindow) Usage() (used, head, verbatim int) {
+	g := w.meter.shares(w.view)
 	return g.Used, g.Head, g.Verbatim
 }

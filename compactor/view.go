@@ -17,7 +17,6 @@ type view struct {
 	beyond    int64             // messages from this seq on follow some that are not read yet: no span reaches them; 0: none
 	addressed bool              // the bot was addressed since a summary was applied
 	question  int64             // the newest known message addressed to the bot; 0: none
-	inWork    []Summary         // rows being made; no fold includes them
 }
 
 func newView(s transcript.Snapshot, sh transcript.Shape) view {
@@ -35,6 +34,15 @@ func lastAddressed(messages []chat.Message) int64 {
 		}
 	}
 	return 0
+}
+
+// current returns the state for decisions: what is on disk, without the running turn's messages, and with those verbatim that are
+// hidden in memory alone. running are the rows of running jobs.
+func (v view) current(running []Summary) *transcript.State {
+	s := *v.state
+	s.Open = v.Open
+	s.Running = running
+	return &s
 }
 
 // stored returns the seq up to which messages are on disk.

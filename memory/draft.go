@@ -45,22 +45,22 @@ type draft struct {
 	store.Memory                      // Sources: the messages that its maker names
 	supersedes   int64                // the memory it supersedes; 0: none
 	folded       string               // see words.Fold
-	said         []chat.Message       // the messages it comes from, in order
+	sources      []chat.Message       // the messages it comes from, in order
 	until        string               // when it ends, as a model wrote it; "": never
 	people       []person             // whom it concerns
 	note         llm.Result           // for its maker, once it is checked
 	read         []transcript.Summary // what its maker read in place of messages
-	shown        string               // what its maker was shown that no message has: its system prompt
+	prompt       string               // what its maker was shown that no message has: its system prompt
 }
 
 func draftOf(m summarize.MemoryDraft, by string) draft {
 	return draft{Memory: store.Memory{Kind: m.Kind, Content: m.Content, Importance: m.Importance, About: m.About, Sources: m.Messages, By: by}}
 }
 
-// saidAt is when it was said first; now, if it comes from no message.
-func (d draft) saidAt() time.Time {
-	if len(d.said) > 0 {
-		return cmp.Or(d.SaidAt, d.said[0].Time)
+// sentAt is when it was said first; now, if it comes from no message.
+func (d draft) sentAt() time.Time {
+	if len(d.sources) > 0 {
+		return cmp.Or(d.SaidAt, d.sources[0].Time)
 	}
 	return cmp.Or(d.SaidAt, time.Now())
 }
@@ -70,14 +70,14 @@ func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (
 	if err := checkContent(d); err != nil {
 		return &ContentError{err}
 	}
-	d.said, err = sourcesOf(c, tx, d.Sources, from, to)
+	d.sources, err = sourcesOf(c, tx, d.Sources, from, to)
 	if err != nil {
 		return err
 	}
 	if err := checkEvidence(c, tx, d); err != nil {
 		return err
 	}
-	for _, m := range d.said {
+	for _, m := range d.sources {
 		d.Speaker = cmp.Or(d.Speaker, m.Author)
 		if d.SpeakerID == "" && d.Speaker == m.Author {
 			d.SpeakerID = m.AuthorID
@@ -88,7 +88,7 @@ func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (
 		return err
 	}
 	d.concern(named)
-	d.Expires, err = endOf(d.until, d.saidAt(), time.Now())
+	d.Expires, err = endOf(d.until, d.sentAt(), time.Now())
 	return cmp.Or(checkOptOuts(c, tx, *d), err)
 }
 

@@ -17,18 +17,18 @@ import (
 // checkEvidence drops the sources of a draft that say nothing of it. It returns an error if none is left, if they are of other people
 // than those whom the draft names, if they have other numbers or dates, or if it names somebody of whom nobody has heard.
 func checkEvidence(c *store.Conversation, tx *store.Tx, d *draft) error {
-	if d.By == byPerson || d.By == byExtractive || len(d.said) == 0 { // people are believed, and extracts quote
+	if d.By == byPerson || d.By == byExtractive || len(d.sources) == 0 { // people are believed, and extracts quote
 		return nil
 	}
 	members := c.People(tx).Members()
-	j := judge.Of(evidenceOf(c, tx, d), slices.DeleteFunc(members, common)...).With("", d.shown)
-	s := j.Support(d.Content, d.About, seqsOf(d.said))
+	j := judge.Of(evidenceOf(c, tx, d), slices.DeleteFunc(members, common)...).With("", d.prompt)
+	s := j.Support(d.Content, d.About, seqsOf(d.sources))
 	if len(s.Seqs) == 0 {
-		return fmt.Errorf("message %s says nothing of it: name in messages those that say it, in their words, or save nothing", list(d.said))
+		return fmt.Errorf("message %s says nothing of it: name in messages those that say it, in their words, or save nothing", list(d.sources))
 	}
-	d.said = slices.DeleteFunc(d.said, func(m chat.Message) bool { return !slices.Contains(s.Seqs, m.Seq) })
+	d.sources = slices.DeleteFunc(d.sources, func(m chat.Message) bool { return !slices.Contains(s.Seqs, m.Seq) })
 	if s.Wrong != "" {
-		return fmt.Errorf("message %s does not say it: %s. Copy names, numbers and dates exactly, and name the messages that have them", list(d.said), s.Wrong)
+		return fmt.Errorf("message %s does not say it: %s. Copy names, numbers and dates exactly, and name the messages that have them", list(d.sources), s.Wrong)
 	}
 	for _, name := range s.Names {
 		if !isMentioned(c, tx, name) {
@@ -44,12 +44,12 @@ func checkEvidence(c *store.Conversation, tx *store.Tx, d *draft) error {
 // evidenceOf returns the sources of a draft, what they answer, and the summaries that its maker read in their place.
 func evidenceOf(c *store.Conversation, tx *store.Tx, d *draft) []summarize.Item {
 	var around []chat.Message
-	for _, m := range d.said {
+	for _, m := range d.sources {
 		around = append(around, answered(c, tx, m)...)
 	}
-	items := summarize.ItemsOf(inOrder(slices.Concat(around, d.said)), summarize.MostOfMessage)
+	items := summarize.ItemsOf(inOrder(slices.Concat(around, d.sources)), summarize.MaxMessage)
 	for _, row := range d.read {
-		items = append(items, summarize.ItemsOfRow(row, summarize.MostOfMessage)...)
+		items = append(items, summarize.ItemsOfRow(row, summarize.MaxMessage)...)
 	}
 	return items
 }

@@ -36,8 +36,8 @@ func (ms Memories) Export(ctx context.Context, f Filter, do func(Exported, []cha
 		for _, id := range tx.MemoriesIn(f.in).Numbers(f.rows()) {
 			m, from := readComplete(tx, id)
 			e := Exported{Memory: m, Messages: []Source{}}
-			for _, said := range from {
-				e.Messages = append(e.Messages, Source{said.Seq, said.ID, said.Time.UTC()})
+			for _, sources := range from {
+				e.Messages = append(e.Messages, Source{sources.Seq, sources.ID, sources.Time.UTC()})
 			}
 			refused = do(e, from)
 			if refused != nil {
@@ -147,8 +147,8 @@ func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id i
 		n.Known++
 		return id, false
 	}
-	said := messagesHere(c, tx, e.Messages)
-	d := draft{Memory: e.Memory.Memory, said: said}
+	sources := knownMessages(c, tx, e.Messages)
+	d := draft{Memory: e.Memory.Memory, sources: sources}
 	d.Compaction = 0 // one of another data folder
 	d.concern(e.AboutID != "" && e.AboutID != e.SpeakerID)
 	if checkOptOuts(c, tx, d) != nil {
@@ -158,12 +158,12 @@ func importMemory(tx *store.Tx, e Exported, newest int64, n *ImportResult) (id i
 	id = insertMemory(c, tx, d)
 	addPeople(tx, id, d, true)
 	n.Fresh++
-	n.Lost += len(e.Messages) - len(said)
+	n.Lost += len(e.Messages) - len(sources)
 	return id, true
 }
 
 // messagesHere finds the messages that a memory came from: by the platform's id, or else by seq and time.
-func messagesHere(c *store.Conversation, tx *store.Tx, messages []Source) (found []chat.Message) {
+func knownMessages(c *store.Conversation, tx *store.Tx, messages []Source) (found []chat.Message) {
 	for _, m := range messages {
 		if m.ID == "" {
 			found = append(found, c.Messages(tx).SentAt(m.Seq, m.Time)...)

@@ -10,7 +10,7 @@ import (
 const (
 	Lasting      = lasting
 	MaxContent   = maxContent
-	PassageShown = passageShown
+	PassageShown = maxPassage
 )
 
 var (

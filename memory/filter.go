@@ -116,10 +116,10 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 // Completed returns the conversation's own current memories that match what a user is still typing: each word begins a word of
 // the memory. It returns at most limit, the newest first.
 func (ms Memories) Completed(ctx context.Context, typed string, limit int) ([]Memory, error) {
-	const most = 20 // words that are compared
+	const maxWords = 20 // words that are compared
 	all := strings.Fields(words.Fold(typed))
 	return store.View(ctx, ms.c, "complete a memory", func(tx *store.Tx) []Memory {
-		return memoriesOf(ms.c.Memories(tx).Completed(all[:min(len(all), most)], limit))
+		return memoriesOf(ms.c.Memories(tx).Completed(all[:min(len(all), maxWords)], limit))
 	})
 }
 

@@ -69,7 +69,7 @@ func (j *job) Kept() int { return len(j.drafts) }
 
 func (j *job) keep(ctx context.Context, d draft, left *int) (answer llm.Result, err error) {
 	var s Saved
-	d.shown = j.prompt
+	d.prompt = j.prompt
 	err = j.conversation.Store().View(ctx, func(tx *store.Tx) {
 		for _, child := range j.row.Children {
 			d.read = append(d.read, j.conversation.Summaries(tx).Get(child))
@@ -85,12 +85,12 @@ func (j *job) keep(ctx context.Context, d draft, left *int) (answer llm.Result, 
 	if err != nil {
 		return llm.Result{}, err
 	}
-	if len(d.said) == 0 {
+	if len(d.sources) == 0 {
 		return llm.Result{}, fmt.Errorf("name in messages the numbers of the messages it comes from, each from %d to %d", j.row.From, j.row.To)
 	}
 	if i := slices.IndexFunc(j.drafts, func(known draft) bool { return known.folded == d.folded }); i >= 0 {
 		known := &j.drafts[i]
-		known.said, known.supersedes = inOrder(slices.Concat(known.said, d.said)), cmp.Or(d.supersedes, known.supersedes)
+		known.sources, known.supersedes = inOrder(slices.Concat(known.sources, d.sources)), cmp.Or(d.supersedes, known.supersedes)
 		return s.answer(d.note), nil
 	}
 	if *left <= 0 {
@@ -134,7 +134,7 @@ func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize
 		var extractive []draft
 		for _, m := range summary.Memories { // invalid ones are skipped
 			d := draftOf(m, byExtractive)
-			if err := checkDraft(c, tx, &d, row.From, row.To); err == nil && len(d.said) > 0 {
+			if err := checkDraft(c, tx, &d, row.From, row.To); err == nil && len(d.sources) > 0 {
 				extractive = append(extractive, d)
 			}
 		}
@@ -158,7 +158,7 @@ func (j *job) saveAll(tx *store.Tx, drafts []draft) (fresh []summarize.MemoryDra
 	for _, d := range drafts {
 		if id := j.save(tx, d); id != 0 {
 			fresh = append(fresh, summarize.MemoryDraft{
-				ID: id, Kind: d.Kind, Content: d.Content, Importance: d.Importance, Messages: seqsOf(d.said), About: d.About,
+				ID: id, Kind: d.Kind, Content: d.Content, Importance: d.Importance, Messages: seqsOf(d.sources), About: d.About,
 			})
 		}
 	}
@@ -168,7 +168,7 @@ func (j *job) saveAll(tx *store.Tx, drafts []draft) (fresh []summarize.MemoryDra
 // save writes one draft with those of its messages that it may be saved from, and returns the memory's ID, 0 if it is not new.
 func (j *job) save(tx *store.Tx, d draft) int64 {
 	c := j.conversation
-	unread := slices.DeleteFunc(slices.Clone(d.said), func(m chat.Message) bool {
+	unread := slices.DeleteFunc(slices.Clone(d.sources), func(m chat.Message) bool {
 		return c.Memories(tx).WasRead(m.Seq, j.row.ID, d.By == byExtractive)
 	})
 	if len(unread) == 0 {
@@ -176,7 +176,7 @@ func (j *job) save(tx *store.Tx, d draft) int64 {
 	}
 	d.Compaction = j.row.ID
 	if d.By != byExtractive { // an extractive draft quotes all of them
-		d.said = unread
+		d.sources = unread
 	}
 	if recheck(c, tx, &d) != nil { // since the worker saved it
 		return 0

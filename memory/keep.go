@@ -106,8 +106,8 @@ func sayingTheSame(c *store.Conversation, tx *store.Tx, d draft) []store.Memory 
 
 // Limits of a search for similar memories: where people use few words, a draft shares one with nearly all of them.
 const (
-	mostPostings = 6000 // entries of the index that are read, of all terms together
-	mostCompared = 300  // memories
+	maxPostings = 6000 // entries of the index that are read, of all terms together
+	maxCompared = 300  // memories
 )
 
 // similar finds active memories about the same person as a draft that have at least a given share of its terms, oldest first.
@@ -119,17 +119,17 @@ func similar(c *store.Conversation, tx *store.Tx, d draft, share float64) []stor
 		return nil
 	}
 	least := max(int(math.Ceil(share*float64(len(terms)))), 1)
-	most := mostPostings / len(terms)
-	own := c.Memories(tx)
-	rarest := own.Rarest(terms, most, len(terms)-least+1) // what has at least so many terms has one of these
+	limit := maxPostings / len(terms)
+	memories := c.Memories(tx)
+	rarest := memories.Rarest(terms, limit, len(terms)-least+1) // what has at least so many terms has one of these
 	shared := make(map[int64]int)
 	for _, term := range rarest {
-		for _, id := range own.WithTerm(term, most) {
+		for _, id := range memories.WithTerm(term, limit) {
 			shared[id]++
 		}
 	}
 	ids := slices.SortedFunc(maps.Keys(shared), func(a, b int64) int { return cmp.Or(shared[b]-shared[a], cmp.Compare(b, a)) })
-	return own.Sharing(terms, ids[:min(len(ids), mostCompared)], least, d.About, d.AboutID)
+	return memories.Sharing(terms, ids[:min(len(ids), maxCompared)], least, d.About, d.AboutID)
 }
 
 func termsOf(content string) []string {
@@ -140,7 +140,7 @@ func termsOf(content string) []string {
 
 // closest finds the active memory that is most like a draft but says something else: the draft may
 // supersede it. Its ID is 0 if none is similar enough.
-func closest(c *store.Conversation, tx *store.Tx, d draft) (most store.Memory) {
+func closest(c *store.Conversation, tx *store.Tx, d draft) (nearest store.Memory) {
 	const minSimilarity = 0.5 // the share of common words at which one fact may supersede another
 	is := termsOf(d.Content)
 	best := minSimilarity
@@ -148,9 +148,9 @@ func closest(c *store.Conversation, tx *store.Tx, d draft) (most store.Memory) {
 		says := termsOf(m.Content)
 		all := len(termsOf(d.Content + "\n" + m.Content))
 		if share := float64(len(is)+len(says)-all) / float64(all); share >= best {
-			most = m
+			nearest = m
 			best = share
 		}
 	}
-	return most
+	return nearest
 }

@@ -22,12 +22,12 @@ func (ms Memories) Forget(ctx context.Context, id int64) error {
 	})
 }
 
-// Restore undoes Forget: the memory gets its previous state back. ErrSaid: by now another memory says the same.
+// Restore undoes Forget: the memory gets its previous state back. ErrDuplicate: by now another memory says the same.
 func (ms Memories) Restore(ctx context.Context, id int64) error {
 	return ms.change(ctx, "restore", id, func(tx *store.Tx, _ *store.Conversation, m store.Memory) bool {
 		restored := tx.Memories().Restore(m.ID)
 		if !restored && m.State == "forgotten" {
-			tx.Fail(ErrSaid)
+			tx.Fail(ErrDuplicate)
 		}
 		return restored
 	})
@@ -51,7 +51,7 @@ func (ms Memories) Purge(ctx context.Context, id int64) error {
 }
 
 // Edit replaces the text of a current memory; the new text is checked and redacted like that of a new memory. Its sources stay:
-// when they are deleted, the memory goes too. What searches found of the old text is deleted. ErrSaid: another memory says
+// when they are deleted, the memory goes too. What searches found of the old text is deleted. ErrDuplicate: another memory says
 // the same. A *ContentError says what is wrong with the text.
 func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
 	return ms.change(ctx, "edit", id, func(tx *store.Tx, c *store.Conversation, m store.Memory) bool {
@@ -61,7 +61,7 @@ func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
 		}
 		edited := c.Memories(tx).Reword(m, d.Content)
 		if !edited && (m.State == "active" || m.State == "expired") {
-			tx.Fail(ErrSaid)
+			tx.Fail(ErrDuplicate)
 		}
 		c.Messages(tx).ForgetQuotes([]int64{id}, true)
 		return edited
@@ -71,8 +71,8 @@ func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
 // ContentError says what is wrong with a memory, in words for its author.
 type ContentError struct{ error }
 
-// ErrSaid means that another memory says the same.
-var ErrSaid = errors.New("another memory says the same")
+// ErrDuplicate means that another memory says the same.
+var ErrDuplicate = errors.New("another memory says the same")
 
 // StateError means that a memory cannot be changed in this way because of its state.
 type StateError struct {
@@ -104,25 +104,25 @@ func (ms Memories) change(ctx context.Context, what string, id int64, do func(tx
 
 // ForgetFrom removes a message from the sources of the memories that lose it; nil: all do. It deletes, and returns, those without
 // another source and those that quote the message.
-func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(store.Memory) bool) (gone []int64) {
-	own := c.Memories(tx)
-	for _, m := range own.From(seq) {
+func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(store.Memory) bool) (deleted []int64) {
+	memories := c.Memories(tx)
+	for _, m := range memories.From(seq) {
 		if lose != nil && !lose(m) {
 			continue
 		}
-		own.DropSource(m.ID, seq)
+		memories.DropSource(m.ID, seq)
 		if len(m.Sources) > 1 && m.By != byExtractive {
 			continue
 		}
-		own.Delete(m)
-		gone = append(gone, m.ID)
+		memories.Delete(m)
+		deleted = append(deleted, m.ID)
 	}
-	return gone
+	return deleted
 }
 
 // endOf parses the end of something said at a time: a time; a day, at the end of which it ends; or a duration from said. Without
 // a zone it is local. An empty text has no end; one in the past is an error.
-func endOf(text string, said, now time.Time) (end time.Time, err error) {
+func endOf(text string, start, now time.Time) (end time.Time, err error) {
 	text = strings.TrimSpace(text)
 	if text == "" || strings.EqualFold(text, "never") || strings.EqualFold(text, "none") {
 		return end, nil
@@ -134,7 +134,7 @@ func endOf(text string, said, now time.Time) (end time.Time, err error) {
 			return end, fmt.Errorf(`expires is %q: write a day, "2026-05-08", a time, "2026-05-08T15:00Z", `+
 				`or how long it holds from when it was said, "36h", "3d" or "2w"`, text)
 		}
-		end = said.Add(length)
+		end = start.Add(length)
 	}
 	if year := end.UTC().Year(); year > 9999 {
 		return end, fmt.Errorf("expires is %q, which is too far away: leave it out", text)

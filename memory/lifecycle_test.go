@@ -36,7 +36,7 @@ func TestForgetCanBeUndone(t *testing.T) {
 	// Not where another memory says the same by now.
 	check.NoError(t, memory.Of(c).Forget(ctx, 1))
 	keep(t, c, "Ann", "ann has 0 DOGS!")
-	check.Error(t, memory.Of(c).Restore(ctx, 1), memory.ErrSaid)
+	check.Error(t, memory.Of(c).Restore(ctx, 1), memory.ErrDuplicate)
 	check.Equal(t, "state", details(t, c.Store(), 1).State, "forgotten")
 }
 
@@ -92,7 +92,7 @@ func TestEditedMemories(t *testing.T) {
 		_, wrong := errors.AsType[*memory.ContentError](memories.Edit(ctx, s.ID, text))
 		check.That(t, wrong, "%.20q is accepted", text)
 	}
-	check.Error(t, memories.Edit(ctx, other.ID, strings.ToUpper(m.Content)), memory.ErrSaid)
+	check.Error(t, memories.Edit(ctx, other.ID, strings.ToUpper(m.Content)), memory.ErrDuplicate)
 	check.Error(t, memories.Edit(ctx, 999, "Ann has a cat"), store.ErrNotFound)
 	check.NoError(t, memory.Of(c).Forget(ctx, other.ID))
 	wantStateError(t, memories.Edit(ctx, other.ID, "Ann plays the oboe"), other.ID, "forgotten")

@@ -100,27 +100,27 @@ func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved) {
 			forgotten = m.ID
 		}
 	}
-	if forgotten != 0 && len(d.said) > 0 {
-		known := c.Memories(tx).Sources(forgotten, seqsOf(d.said))
+	if forgotten != 0 && len(d.sources) > 0 {
+		known := c.Memories(tx).Sources(forgotten, seqsOf(d.sources))
 		s.ID = forgotten
-		s.Unwanted = known == len(d.said)
+		s.Unwanted = known == len(d.sources)
 	}
 	s.Fresh = !s.Unwanted
 	return s
 }
 
 func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64) {
-	d.SaidAt = d.saidAt()
-	return c.Memories(tx).Add(d.Memory, seqsOf(d.said))
+	d.SaidAt = d.sentAt()
+	return c.Memories(tx).Add(d.Memory, seqsOf(d.sources))
 }
 
 // confirmMemory notes that someone said a known fact again. Reading the same messages again does not confirm it; a person who
 // says it without any messages does. If the memory's speaker repeats it with another end, or a person asks for one, it
 // expires then; if it is repeated after its end without an end, it no longer expires.
 func confirmMemory(c *store.Conversation, tx *store.Tx, id int64, d draft) {
-	added := c.Memories(tx).AddSources(id, seqsOf(d.said))
+	added := c.Memories(tx).AddSources(id, seqsOf(d.sources))
 	m := tx.Memories().Get(id)
-	if added == 0 && len(d.said) > 0 {
+	if added == 0 && len(d.sources) > 0 {
 		return
 	}
 	if m.State != "expired" && (d.Expires.IsZero() || m.SpeakerID != d.SpeakerID && d.By != byPerson) { // no one else's words can end what a person said

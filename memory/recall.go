@@ -51,7 +51,7 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 	if q.Limit <= 0 || q.Before < 0 {
 		return nil, nil
 	}
-	const most = 1000 // messages that one question finds
+	const limit = 1000 // messages that one question finds
 	query := search.Parse(q.Text, q.Asker, cmp.Or(q.Now, time.Now()).Local())
 	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) (found []Found) {
 		from := int64(1)
@@ -64,7 +64,7 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 			from = messages.Since(q.Since, before)
 		}
 		index := messageIndex{messages.Index(before), q.Since}
-		for _, hit := range query.Messages(index, from, before-1, min(q.Limit, most)) {
+		for _, hit := range query.Messages(index, from, before-1, min(q.Limit, limit)) {
 			for _, m := range messages.At(hit.Seq) {
 				found = append(found, Found{Message: m, Score: hit.Total, Parts: hit.Parts, query: query})
 			}
@@ -75,15 +75,15 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 
 // Passage returns the part of the message most relevant to the question, at most most characters of its text, and what came with
 // it: names, captions, and as many characters of the contents of the most relevant file. "…" marks what is left out.
-func (f Found) Passage(most int) string {
-	text, _ := f.query.Passage(f.Text, most)
+func (f Found) Passage(limit int) string {
+	text, _ := f.query.Passage(f.Text, limit)
 	parts := []string{text}
 	best := 0.0
 	at := -1
 	var contents string
 	for i, a := range f.Attachments {
 		parts = append(parts, a.Words())
-		if part, worth := f.query.Passage(a.Text, most); worth > best {
+		if part, worth := f.query.Passage(a.Text, limit); worth > best {
 			best = worth
 			at = i
 			contents = part
@@ -164,8 +164,8 @@ func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (llm.Res
 			a.From = max(a.From, row.From)
 			a.To = row.To
 		}
-		const most = 200 // messages on a page
-		page, next = b.c.Messages(tx).Page(a.From, a.To, most)
+		const limit = 200 // messages on a page
+		page, next = b.c.Messages(tx).Page(a.From, a.To, limit)
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		err = fmt.Errorf("there is no compaction %d in this conversation", a.Compaction)
@@ -173,9 +173,9 @@ func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (llm.Res
 	if err != nil {
 		return llm.Result{}, err
 	}
-	var results []shown
+	var results []result
 	for _, m := range page {
-		e := shownAs(m, m.Body())
+		e := resultOf(m, m.Body())
 		for _, call := range m.Calls {
 			e.Calls = append(e.Calls, call.Name+" "+call.Arguments)
 		}
@@ -192,9 +192,9 @@ func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (llm.Res
 	}
 	text, err := fitting(b.Budget, &results, func() any {
 		full := struct {
-			Messages []shown `json:"messages"`
-			Next     int64   `json:"next,omitempty"` // where the next page starts
-			To       int64   `json:"to,omitempty"`
+			Messages []result `json:"messages"`
+			Next     int64    `json:"next,omitempty"` // where the next page starts
+			To       int64    `json:"to,omitempty"`
 		}{Messages: results, Next: next}
 		if n := len(results); n < len(page) {
 			full.Next = page[n].Seq

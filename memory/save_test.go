@@ -232,7 +232,7 @@ func TestOptOutBelowChannel(t *testing.T) {
 	thread := find(t, s, channel.Name()+"/thread")
 	deliver(t, thread, said(4, "hi"))
 	below := func(c *store.Conversation) *store.Conversation {
-		task := check.Must(c.Tasks().Begin(ctx, store.NewTask{Task: store.Task{Agent: "one", Text: "count"}, Message: "count", Most: 9, Chain: 9}))(t)
+		task := check.Must(c.Tasks().Begin(ctx, store.NewTask{Task: store.Task{Agent: "one", Text: "count"}, Message: "count", Max: 9, Chain: 9}))(t)
 		return find(t, s, task.Conversation)
 	}
 	check.Must(privacy.Of(channel).OptOut(ctx, "u7", "Carl", true))(t)

@@ -38,9 +38,9 @@ type Records struct {
 func (ms Memories) Records() Records { return Records{Compactions: ms.c.Compactions(), c: ms.c} }
 
 // Shared reports whether memories are shared at all, and whether this conversation shares them.
-func (ms Memories) Shared(ctx context.Context) (on, here bool, err error) {
-	here, err = store.View(ctx, ms.c, "look who may read", func(tx *store.Tx) bool { return inPool(ms.c, tx) })
-	return ms.c.Store().Sharing.Load(), here, err
+func (ms Memories) Shared(ctx context.Context) (on, shares bool, err error) {
+	shares, err = store.View(ctx, ms.c, "look who may read", func(tx *store.Tx) bool { return inPool(ms.c, tx) })
+	return ms.c.Store().Sharing.Load(), shares, err
 }
 
 // scopeOf returns what the conversation recalls: its own memories; in a thread also those of its channel; in a channel those of
@@ -97,7 +97,7 @@ func (d *draft) concern(named bool) {
 		d.people = append(d.people, person{d.SpeakerID, d.Speaker, "said"})
 	}
 	var ids []string // of people with the name it is about, among the authors of its sources
-	for _, m := range d.said {
+	for _, m := range d.sources {
 		if m.AuthorID == "" {
 			continue
 		}
@@ -126,7 +126,8 @@ func addPeople(tx *store.Tx, id int64, d draft, fresh bool) {
 	}
 }
 
-// checkOptOuts returns an error if anyone whom a draft concerns has opted out, or anyone whom it names, see store.People.
+// checkOptOuts returns an *OptedOutError if a person whom a draft concerns has opted out, or one whose name its text contains. A name that is
+// a common word counts only if it has a capital letter and the text spells it so.
 func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 	out := c.People(tx).Out()
 	for _, p := range d.people {
@@ -136,7 +137,7 @@ func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 	}
 	var named error
 	text := possessive.Replace(d.Content + " " + d.About)
-	said := " " + words.Fold(text) + " "
+	foldedText := " " + words.Fold(text) + " "
 	written := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	for _, person := range c.People(tx).NamesOut() {
 		folded := words.Fold(person.Name)
@@ -146,7 +147,7 @@ func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 		if common(person.Name) && (person.Name == strings.ToLower(person.Name) || !slices.Contains(written, person.Name)) {
 			continue
 		}
-		if strings.TrimSpace(folded) != "" && strings.Contains(said, folded) {
+		if strings.TrimSpace(folded) != "" && strings.Contains(foldedText, folded) {
 			named = &OptedOutError{person.ID, person.Name}
 		}
 	}
@@ -168,9 +169,9 @@ func recheck(c *store.Conversation, tx *store.Tx, d *draft) error {
 	if err := checkOptOuts(c, tx, *d); err != nil {
 		return err
 	}
-	named := len(d.said)
-	d.said = slices.DeleteFunc(slices.Clone(d.said), func(m chat.Message) bool { return len(c.Messages(tx).At(m.Seq)) == 0 })
-	if len(d.said) == 0 && named > 0 {
+	named := len(d.sources)
+	d.sources = slices.DeleteFunc(slices.Clone(d.sources), func(m chat.Message) bool { return len(c.Messages(tx).At(m.Seq)) == 0 })
+	if len(d.sources) == 0 && named > 0 {
 		return errUnsaid
 	}
 	return nil

@@ -18,8 +18,8 @@ import (
 
 const (
 	foundByDefault = 10
-	foundAtMost    = 50
-	passageShown   = 600 // characters of a message, and of a file, that recall shows
+	maxFound       = 50
+	maxPassage     = 600 // characters of a message, and of a file, that recall shows
 )
 
 // SearchShare limits the answer of a search to this fraction of the window: 1/16.
@@ -29,7 +29,7 @@ const SearchShare = 16
 type ToolOptions struct {
 	Turn     func() int64  // seq of the running turn; called at each tool call
 	Budget   func() int    // most tokens of a search's answer; nil: no limit
-	Shown    func() string // what the model was shown that no message on disk has: memories may name whom it names; nil: nothing
+	Prompt   func() string // what the model was shown that no message on disk has: memories may name whom it names; nil: nothing
 	OnMemory func(Memory)  // called for each new memory; may be nil
 }
 
@@ -49,7 +49,7 @@ func (ms Memories) Tools(o ToolOptions) []llm.Tool {
 			Parameters: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
 				`"query":{"type":"string","description":"words to search for"},`+
 				`"kind":{"type":"string","enum":%s},`+
-				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, kindsJSON(), foundAtMost)),
+				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, kindsJSON(), maxFound)),
 			Run: b.search,
 		},
 		{
@@ -57,7 +57,7 @@ func (ms Memories) Tools(o ToolOptions) []llm.Tool {
 			Description: "Search the transcript of this conversation for what was said, word for word, however long ago, files and captions too. Of long ones the part that fits is shown.",
 			Parameters: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
 				`"query":{"type":"string","description":"words to search for"},`+
-				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, foundAtMost)),
+				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, maxFound)),
 			Run: b.recall,
 		},
 		{
@@ -88,9 +88,9 @@ func (b toolbox) readSearch(ctx context.Context, arguments json.RawMessage) (s s
 		return s, fmt.Errorf("the arguments cannot be read (%w): query and kind are texts, limit is an integer", err)
 	}
 	if s.Limit < 0 {
-		return s, fmt.Errorf("limit is %d: it must be from 1 to %d", s.Limit, foundAtMost)
+		return s, fmt.Errorf("limit is %d: it must be from 1 to %d", s.Limit, maxFound)
 	}
-	s.Limit = min(cmp.Or(s.Limit, foundByDefault), foundAtMost)
+	s.Limit = min(cmp.Or(s.Limit, foundByDefault), maxFound)
 	s.turn = b.Turn()
 	s.asker, err = store.View(ctx, b.c, "look for who asked", func(tx *store.Tx) string {
 		return b.c.Messages(tx).Asker(s.turn)
@@ -147,17 +147,17 @@ func (b toolbox) recall(ctx context.Context, arguments json.RawMessage) (llm.Res
 		return llm.Result{}, err
 	}
 	answer := struct {
-		Messages []shown `json:"messages"`
-	}{[]shown{}}
+		Messages []result `json:"messages"`
+	}{[]result{}}
 	for _, m := range found {
-		answer.Messages = append(answer.Messages, shownAs(m.Message, m.Passage(passageShown)))
+		answer.Messages = append(answer.Messages, resultOf(m.Message, m.Passage(maxPassage)))
 	}
 	text, err := fitting(b.Budget, &answer.Messages, func() any { return answer })
 	return llm.Result{Text: text, Quotes: quotesOf(answer.Messages)}, err
 }
 
 // shown is a message as a model sees it.
-type shown struct {
+type result struct {
 	Seq   int64    `json:"seq"`
 	Who   string   `json:"who"`
 	When  string   `json:"when"`
@@ -165,11 +165,11 @@ type shown struct {
 	Calls []string `json:"calls,omitempty"` // tools the assistant called, with their arguments
 }
 
-func shownAs(m chat.Message, text string) shown {
-	return shown{Seq: m.Seq, Who: who(m), When: chat.Time(m.Time.Local()), Text: text}
+func resultOf(m chat.Message, text string) result {
+	return result{Seq: m.Seq, Who: who(m), When: chat.Time(m.Time.Local()), Text: text}
 }
 
-func quotesOf(messages []shown) (q llm.Quotes) {
+func quotesOf(messages []result) (q llm.Quotes) {
 	for _, m := range messages {
 		q.Messages = append(q.Messages, m.Seq)
 	}
@@ -216,16 +216,16 @@ func plainJSON(value any) (string, error) {
 // save immediately saves what the model wants to keep while it talks, by default from people's messages in the turn.
 func (b toolbox) save(ctx context.Context, d draft) (llm.Result, error) {
 	d.By = byAssistant
-	if b.Shown != nil {
-		d.shown = b.Shown()
+	if b.Prompt != nil {
+		d.prompt = b.Prompt()
 	}
 	if len(d.Sources) == 0 {
-		said, err := b.c.Turns().Messages(ctx, b.Turn())
+		sources, err := b.c.Turns().Messages(ctx, b.Turn())
 		if err != nil {
 			return llm.Result{}, err
 		}
-		d.Sources = seqsOf(said)
-		if len(said) == 0 { // all of them were deleted
+		d.Sources = seqsOf(sources)
+		if len(sources) == 0 { // all of them were deleted
 			return llm.Result{}, errUnsaid
 		}
 	}

@@ -105,8 +105,8 @@ func forgetEdited(c *store.Conversation, tx *store.Tx, was, is chat.Message) {
 	for _, word := range words.Cut(textOf(is)) {
 		delete(removed, word.Term)
 	}
-	gone := memory.ForgetFrom(c, tx, was.Seq, func(m store.Memory) bool { return 2*len(removed) > before || says(m.Content, removed) })
-	c.Messages(tx).ForgetQuotes(gone, true)
+	deleted := memory.ForgetFrom(c, tx, was.Seq, func(m store.Memory) bool { return 2*len(removed) > before || says(m.Content, removed) })
+	c.Messages(tx).ForgetQuotes(deleted, true)
 	if len(removed) > 0 {
 		empty(c, tx, c.Messages(tx).Copying(was.Seq))
 	}

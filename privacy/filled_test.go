@@ -50,9 +50,9 @@ func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
 	storetest.Run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // a model's own words stay
 	d := summarize.MemoryDraft{Kind: "fact", Content: "Ann has the " + secret, About: ann.Name, Messages: []int64{1}}
 	check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: d}))(t)
-	check.Must(c.Tasks().Begin(ctx, store.NewTask{Message: "find the " + secret, Most: 5, Task: store.Task{
+	check.Must(c.Tasks().Begin(ctx, store.NewTask{Message: "find the " + secret, Max: 5, Task: store.Task{
 		Agent: "cairn", Text: "find the " + secret, Author: ann.ID, Began: 2, Sources: []int64{1},
-		Above: map[string]string{"focus": secret}, Own: map[string]string{"focus": secret},
+		Above: map[string]string{"focus": secret}, Set: map[string]string{"focus": secret},
 	}}))(t)
 
 	value := "always the " + secret

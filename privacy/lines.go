@@ -19,8 +19,8 @@ func eraseLines(c *store.Conversation, tx *store.Tx, author string, e *Erased) (
 	if len(rows) == 0 {
 		return false
 	}
-	left = len(rows) > erasedAtOnce
-	rows = rows[:min(len(rows), erasedAtOnce)]
+	left = len(rows) > maxErased
+	rows = rows[:min(len(rows), maxErased)]
 	e.Messages += len(rows)
 	forgetRemoved(c, tx, author, rows)
 	rows = slices.DeleteFunc(rows, func(row transcript.Summary) bool {
@@ -35,7 +35,7 @@ func eraseLines(c *store.Conversation, tx *store.Tx, author string, e *Erased) (
 			}
 		}
 	}
-	rows = slices.Concat(rows, madeFrom(c, tx, rows))
+	rows = slices.Concat(rows, derivedFrom(c, tx, rows))
 	if len(written) > 0 {
 		rows = slices.Concat(rows, repeating(c, tx, written, lostTerms(c, tx, written)))
 	}
@@ -52,14 +52,14 @@ func forgetRemoved(c *store.Conversation, tx *store.Tx, author string, rows []tr
 	})
 }
 
-// madeFrom returns the rows that may say in other words what rows say: those that fold them, at any level, and those over their
+// derivedFrom returns the rows that may say in other words what rows say: those that fold them, at any level, and those over their
 // messages that are not applied yet.
-func madeFrom(c *store.Conversation, tx *store.Tx, rows []transcript.Summary) (all []transcript.Summary) {
+func derivedFrom(c *store.Conversation, tx *store.Tx, rows []transcript.Summary) (all []transcript.Summary) {
 	seen := transcript.IDs(rows)
 	for next := rows; len(next) > 0; {
 		row := next[0]
 		next = next[1:]
-		for _, above := range c.Summaries(tx).MadeFrom(row) {
+		for _, above := range c.Summaries(tx).DerivedFrom(row) {
 			if slices.Contains(seen, above.ID) {
 				continue
 			}

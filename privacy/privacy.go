@@ -23,7 +23,7 @@ type Everyone struct{ store *store.Store }
 
 func In(s *store.Store) Everyone { return Everyone{s} }
 
-// Apply stores a held delivery, see store.Held.Watch.
+// Apply stores a held delivery, see store.Deliveries.Watch.
 func (ps Everyone) Apply(ctx context.Context, d store.Delivery) error {
 	c, err := ps.store.Conversation(ctx, d.Conversation)
 	if err == nil && len(d.Messages) > 0 {
@@ -56,8 +56,8 @@ type Erased struct {
 	Done     bool // nothing is left
 }
 
-// erasedAtOnce limits the messages or memories of one step, for which other writers have to wait.
-const erasedAtOnce = 40
+// maxErased limits the messages or memories of one step, for which other writers have to wait.
+const maxErased = 40
 
 // errNobody is returned for an empty id, which would match everyone whose connector has no ids.
 var errNobody = errors.New("the person's id is empty")
@@ -79,7 +79,7 @@ func traces(c *store.Conversation, tx *store.Tx, who store.Person) Holding {
 }
 
 // Everywhere returns the conversations of a person's connector in which something about them is stored, and how much in each.
-func (ps Everyone) Everywhere(ctx context.Context, who store.Person) (in []*store.Conversation, held Holdings, err error) {
+func (ps Everyone) Everywhere(ctx context.Context, who store.Person) (in []*store.Conversation, holdings Holdings, err error) {
 	return ps.hold(ctx, func(tx *store.Tx) []*store.Conversation { return tx.Directory().With(who) },
 		func(c *store.Conversation, tx *store.Tx) Holding { return traces(c, tx, who) })
 }
@@ -149,7 +149,7 @@ func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, 
 // eraseMessages deletes the oldest messages; left reports that there may be more.
 func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before int64, e *Erased) (left bool) {
 	of := c.Traces(tx, store.Person{ID: author})
-	ids, upto := of.OldestMessages(before, erasedAtOnce)
+	ids, upto := of.OldestMessages(before, maxErased)
 	quoted := of.Quoted(upto)
 	tasks := c.Tasks().RequestedBy(tx, author)
 	for _, t := range tasks {
@@ -166,14 +166,14 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 // eraseMemories deletes the next memories; left reports that there may be more.
 func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int64, e *Erased) (left bool) {
 	of := c.Traces(tx, store.Person{ID: author})
-	theirs := of.OldestMemories(upto, erasedAtOnce)
-	var gone []int64
+	theirs := of.OldestMemories(upto, maxErased)
+	var deleted []int64
 	for _, m := range theirs {
 		c.Memories(tx).Delete(m)
-		gone = append(gone, m.ID)
+		deleted = append(deleted, m.ID)
 	}
-	c.Messages(tx).ForgetQuotes(gone, true)
-	if len(theirs) == erasedAtOnce {
+	c.Messages(tx).ForgetQuotes(deleted, true)
+	if len(theirs) == maxErased {
 		return true
 	}
 	of.DetachMemories(upto)

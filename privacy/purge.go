@@ -35,7 +35,7 @@ func (all Holdings) Total() (sum Holding) {
 }
 
 // Holdings returns the conversation with a name, or those below a name that ends in a slash, and the amount of data of each.
-func (ps Everyone) Holdings(ctx context.Context, name string) (in []*store.Conversation, held Holdings, err error) {
+func (ps Everyone) Holdings(ctx context.Context, name string) (in []*store.Conversation, holdings Holdings, err error) {
 	return ps.hold(ctx, func(tx *store.Tx) []*store.Conversation { return tx.Directory().Under(name) },
 		func(c *store.Conversation, tx *store.Tx) Holding {
 			messages, memories := tx.Directory().Holds(c)
@@ -45,15 +45,15 @@ func (ps Everyone) Holdings(ctx context.Context, name string) (in []*store.Conve
 
 func (ps Everyone) hold(
 	ctx context.Context, which func(*store.Tx) []*store.Conversation, count func(*store.Conversation, *store.Tx) Holding,
-) (in []*store.Conversation, held Holdings, err error) {
-	held = Holdings{}
+) (in []*store.Conversation, holdings Holdings, err error) {
+	holdings = Holdings{}
 	err = ps.store.View(ctx, func(tx *store.Tx) {
 		in = which(tx)
 		for _, c := range in {
-			held = append(held, count(c, tx))
+			holdings = append(holdings, count(c, tx))
 		}
 	})
-	return in, held, store.Fail("count what is stored", err)
+	return in, holdings, store.Fail("count what is stored", err)
 }
 
 // Purge deletes everything of the conversation, and what threads inherited from it. Its name and the platform IDs of the messages

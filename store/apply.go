@@ -62,7 +62,7 @@ func (cs Compactions) Reload(ctx context.Context, known int64, running []chat.Me
 			return now
 		}
 		now = cs.c.Summaries(tx).Load()
-		now.Changed = listValues[int64](tx, "SELECT seq FROM messages WHERE "+ownRows+" AND changed_with > ?2", cs.c.id, known)
+		now.Changed = listValues[int64](tx, "SELECT seq FROM messages WHERE "+inConversation+" AND changed_with > ?2", cs.c.id, known)
 		now.Running, _ = cs.c.Messages(tx).withoutChangedCopies(running, known)
 		return now
 	})
@@ -198,8 +198,8 @@ const (
 	latestAct     = headSteps + " AND trigger NOT IN ('rollup', 'repair') ORDER BY version DESC LIMIT 1"
 	stepsSince    = headSteps + " AND version >= ?3 ORDER BY version DESC"
 
-	madeWith  = "AND version = ? AND from_seq >= ? ORDER BY from_seq, id"
-	endedWith = "AND ended_with = ? AND from_seq >= ? ORDER BY from_seq, id"
+	appliedWith = "AND version = ? AND from_seq >= ? ORDER BY from_seq, id"
+	endedWith   = "AND ended_with = ? AND from_seq >= ? ORDER BY from_seq, id"
 )
 
 // Latest returns the latest act of the session that was not undone yet, with what undoing it needs. What was applied
@@ -245,7 +245,7 @@ func (ss Summaries) step(at headStep, start int64) transcript.Step {
 		start = 1
 	}
 	step := transcript.Step{
-		Rows: ss.read(madeWith, at.version, start), Ended: ss.read(endedWith, at.version, start), ClearedTo: at.clearedTo,
+		Rows: ss.read(appliedWith, at.version, start), Ended: ss.read(endedWith, at.version, start), ClearedTo: at.clearedTo,
 	}
 	step.Changed = slices.ContainsFunc(slices.Concat(step.Rows, step.Ended), func(row transcript.Summary) bool {
 		low, high := ss.c.rowRange(row.From, row.To)
@@ -256,9 +256,9 @@ func (ss Summaries) step(at headStep, start int64) transcript.Step {
 }
 
 // freed returns the messages that were verbatim before a compaction that made rows and ended others.
-func (ss Summaries) freed(made, ended []transcript.Summary) (messages []chat.Message) {
-	before := slices.DeleteFunc(slices.Clone(ended), func(row transcript.Summary) bool { return slices.Contains(transcript.IDs(made), row.ID) })
-	for _, row := range made {
+func (ss Summaries) freed(rows, ended []transcript.Summary) (messages []chat.Message) {
+	before := slices.DeleteFunc(slices.Clone(ended), func(row transcript.Summary) bool { return slices.Contains(transcript.IDs(rows), row.ID) })
+	for _, row := range rows {
 		if slices.Contains(transcript.IDs(ended), row.ID) {
 			continue // it was folded by another row of the compaction, which covers it
 		}

@@ -143,11 +143,11 @@ var ErrBadBackup = errors.New("nothing was changed")
 // the database that replaces this one. The file keeps its old name too, until the new one replaces it: at no moment could
 // a start find no database and create an empty one.
 func moveAside(ctx context.Context, path string) (aside string, err error) {
-	gone := lost(path) != nil // SQLite would discard the log
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !gone {
+	missing := lost(path) != nil // SQLite would discard the log
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !missing {
 		return "", nil
 	}
-	if !gone {
+	if !missing {
 		db := open(path, writerPragmas)
 		_, _ = db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)") // moves the log into the file, if both can be read
 		_ = db.Close()

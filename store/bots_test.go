@@ -130,7 +130,7 @@ func TestWhatDoesNotCountAsABotTurn(t *testing.T) {
 		check.Equal(t, what+": bot turns", number(t, c.Store(), "SELECT sum(bot_turns) FROM conversations"), want)
 	}
 	wantBotTurns("after a bot's message", 1)
-	task := check.Must(c.Tasks().Begin(ctx, store.NewTask{Task: store.Task{Agent: "one", Text: "count", Began: 1}, Message: "count", Turn: 1, Most: 4, Chain: 8}))(t)
+	task := check.Must(c.Tasks().Begin(ctx, store.NewTask{Task: store.Task{Agent: "one", Text: "count", Began: 1}, Message: "count", Turn: 1, Max: 4, Chain: 8}))(t)
 	wantBotTurns("after the start of a task", 1)
 	check.Equal(t, "the task ends", check.Must(find(t, c.Store(), task.Conversation).Tasks().End(ctx, store.TaskDone, "one", "42"))(t), true)
 	deliver(t, c)

@@ -42,8 +42,8 @@ func (r *RecordedSummary) columns(damaged *bool) []column {
 		{"level", &r.Level},
 		{"from_seq", &r.From},
 		{"to_seq", &r.To},
-		{"from_at", shownTime{&r.FromTime}},
-		{"to_at", shownTime{&r.ToTime}},
+		{"from_at", localTimeColumn{&r.FromTime}},
+		{"to_at", localTimeColumn{&r.ToTime}},
 		{"messages", &r.Messages},
 		{"children", listColumn[int64]{&r.Children, damaged}},
 		{"sources", listColumn[int64]{&r.Sources, damaged}},
@@ -136,11 +136,11 @@ func updateCompaction(tx *Tx, conversation int64, r RecordedSummary, names []str
 	tx.do("UPDATE compactions SET "+strings.Join(set, ", ")+" WHERE id = ? AND conversation = ?", append(values, r.ID, conversation)...)
 }
 
-// shownTime is a column of a time that people see, see localTime.
-type shownTime struct{ at *time.Time }
+// localTimeColumn is a column of a time that people see, see localTime.
+type localTimeColumn struct{ at *time.Time }
 
-func (c shownTime) Scan(column any) error        { return localInto(c.at).Scan(column) }
-func (c shownTime) Value() (driver.Value, error) { return c.at.UnixMilli(), nil }
+func (c localTimeColumn) Scan(column any) error        { return localInto(c.at).Scan(column) }
+func (c localTimeColumn) Value() (driver.Value, error) { return c.at.UnixMilli(), nil }
 
 // utcOrNull is a column of a time for programs; NULL for the zero time.
 type utcOrNull struct{ at *time.Time }

@@ -103,7 +103,7 @@ func (ss Summaries) Load() (state transcript.Snapshot) {
 	messages := ss.messages()
 	state.Head = ss.head()
 	var read int64
-	state.Next, state.Beyond, read = shown(ss.tx, ss.c.id)
+	state.Next, state.Beyond, read = promptRange(ss.tx, ss.c.id)
 	for _, gap := range (transcript.Span{From: state.Head.Start, To: read}).Gaps(state.Head.Stack) {
 		state.Messages = append(state.Messages, messages.read(gap.From, gap.To, "ORDER BY id")...)
 	}
@@ -119,8 +119,8 @@ func (ss Summaries) Load() (state transcript.Snapshot) {
 // addressedSince reports whether the bot was addressed since the newest summary of its session was applied. It takes a
 // twentieth of a Load. Columns for the two seqs would not replace the queries: an undo brings an older summary back.
 func (ss Summaries) addressedSince() bool {
-	asked := getValue[int64](ss.tx, "SELECT seq FROM messages WHERE "+ownRows+" AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1", ss.c.id)
-	return asked > 0 && asked >= getValue[int64](ss.tx, newestSummary, ss.c.id)
+	addressed := getValue[int64](ss.tx, "SELECT seq FROM messages WHERE "+inConversation+" AND addressed = 1 AND deleted_at IS NULL ORDER BY id DESC LIMIT 1", ss.c.id)
+	return addressed > 0 && addressed >= getValue[int64](ss.tx, newestSummary, ss.c.id)
 }
 
 // newestSummary selects the seq of the next message when the newest summary was applied, of those that were applied in their session.
@@ -181,7 +181,7 @@ func (ss Summaries) Prepare(row transcript.Summary, rows, messages []int64) (sta
 			WHERE id = ? AND (state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder')`, id, placeholder)
 	}
 	state := getValue[transcript.Status](ss.tx, "SELECT state FROM compactions WHERE id = ? AND conversation = ?", row.ID, ss.c.id)
-	if state == transcript.Stale || ss.messages().messagesGone(messages, math.MaxInt64) ||
+	if state == transcript.Stale || ss.messages().messagesChanged(messages, math.MaxInt64) ||
 		slices.ContainsFunc(rows, func(id int64) bool { return left(id, true) }) ||
 		slices.ContainsFunc(row.Children, func(id int64) bool { return left(id, false) }) {
 		makeStale(ss.tx, ss.c.id, row.ID)

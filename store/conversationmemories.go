@@ -159,9 +159,9 @@ func (ms ConversationMemories) Completed(folded []string, limit int) []Memory {
 	return ms.tx.memories(where+" ORDER BY m.id DESC LIMIT ?", append(args, limit)...)
 }
 
-// isHere finds an exported memory in conversation ?1: one with the same words ?2 and time ?3 from before the
+// duplicateOf finds an exported memory in conversation ?1: one with the same words ?2 and time ?3 from before the
 // import, or an active one with the same words. Each half has an index, which an OR of both would not use.
-const isHere = `SELECT id FROM (
+const duplicateOf = `SELECT id FROM (
 		SELECT id, state FROM memories WHERE conversation = ?1 AND folded = ?2 AND state = 'active' AND ?4 = 'active' UNION ALL
 		SELECT id, state FROM memories WHERE conversation = ?1 AND folded = ?2 AND said_at = ?3 AND id <= ?5
 			AND state IN ('active', 'superseded', 'forgotten', 'replaced'))
@@ -170,7 +170,7 @@ const isHere = `SELECT id FROM (
 // Imported returns the number of the memory that an exported one is here; 0: there is none. newest is the last memory from before the
 // import.
 func (ms ConversationMemories) Imported(m Memory, newest int64) int64 {
-	return getValue[int64](ms.tx, isHere, ms.c.id, words.Fold(m.Content), m.SaidAt.UnixMilli(), m.State, newest)
+	return getValue[int64](ms.tx, duplicateOf, ms.c.id, words.Fold(m.Content), m.SaidAt.UnixMilli(), m.State, newest)
 }
 
 // wasRead finds a row other than ?2 with which memories were saved from message ?3, which is ?5 in the database: by a worker, or, if

@@ -16,15 +16,15 @@ import (
 // unknown is a source of what could not be parsed when an older database was upgraded: it may quote anything.
 const unknown = 0
 
-// quotesGone reports whether one of the messages was deleted, or edited since a version, or one of the memories was deleted, or
+// quotesChanged reports whether one of the messages was deleted, or edited since a version, or one of the memories was deleted, or
 // has that state.
-func (ms Messages) quotesGone(q llm.Quotes, version int64, state string) bool {
-	return ms.messagesGone(q.Messages, version) || slices.ContainsFunc(q.Memories, func(id int64) bool {
+func (ms Messages) quotesChanged(q llm.Quotes, version int64, state string) bool {
+	return ms.messagesChanged(q.Messages, version) || slices.ContainsFunc(q.Memories, func(id int64) bool {
 		return !exists(ms.tx, "SELECT 1 FROM memories WHERE id = ? AND state <> ?", id, state)
 	})
 }
 
-func (ms Messages) messagesGone(seqs []int64, version int64) bool {
+func (ms Messages) messagesChanged(seqs []int64, version int64) bool {
 	return slices.ContainsFunc(seqs, func(seq int64) bool {
 		return exists(ms.tx, "SELECT 1 FROM messages WHERE id = ? AND (deleted_at IS NOT NULL OR changed_with > ?)", ms.c.rowID(seq), version)
 	})
@@ -42,7 +42,7 @@ func (ms Messages) lastOf(turn int64) int64 {
 
 // quotesFinds reports whether a message is an answer without a model: it quotes what the tools of its turn found.
 func quotesFinds(m chat.Message) bool {
-	return m.Role == llm.RoleAssistant && strings.Contains(m.Text, "“") && llm.SaidOffline(m.Text)
+	return m.Role == llm.RoleAssistant && strings.Contains(m.Text, "“") && llm.IsOffline(m.Text)
 }
 
 // quoting returns a tool's result, and the answer without a model that quotes it, if there is one.
@@ -114,13 +114,13 @@ func (ms Messages) withoutChangedCopies(answer []chat.Message, known int64) (lef
 	near := exists(ms.tx, `SELECT 1 FROM messages
 		WHERE id BETWEEN ? AND ? AND changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?`, low, high, turn)
 	answer = slices.Clone(answer)
-	gone := false
+	anyLost := false
 	for i, m := range answer {
-		lost := ms.quotesGone(m.Quotes, known, "")
-		gone = gone || lost
+		lost := ms.quotesChanged(m.Quotes, known, "")
+		anyLost = anyLost || lost
 		// A result may repeat what it found or, if it is another program's, what it was given.
 		repeats := m.Role == llm.RoleAssistant || m.Tool != "context" && m.Tool != "memory_save"
-		if near && repeats || lost || gone && quotesFinds(m) {
+		if near && repeats || lost || anyLost && quotesFinds(m) {
 			answer[i] = WithoutCopies(m)
 			changed = true
 		}
@@ -135,14 +135,14 @@ func (ms Messages) contexts() []transcript.Context {
 	}, `SELECT seq, context,
 		(SELECT json_group_array(source & 4294967295) FROM quotes q WHERE q.message = m.id AND q.kind = 'message'),
 		(SELECT json_group_array(source) FROM quotes q WHERE q.message = m.id AND q.kind = 'memory')
-		FROM messages m WHERE `+ownRows+` AND context <> '' AND deleted_at IS NULL ORDER BY id`, ms.c.id)
+		FROM messages m WHERE `+inConversation+` AND context <> '' AND deleted_at IS NULL ORDER BY id`, ms.c.id)
 }
 
 // keepContext stores the context of an answered turn, unless the head no longer has this version, or something that the context
 // quotes was deleted or forgotten in the meantime, and reports that.
 func (ms Messages) keepContext(ctx transcript.Context, version int64) (stored bool) {
 	row := ms.c.rowID(ctx.Seq)
-	stored = ctx.Text != "" && !ms.quotesGone(ctx.Quotes, version, "forgotten") &&
+	stored = ctx.Text != "" && !ms.quotesChanged(ctx.Quotes, version, "forgotten") &&
 		ms.tx.do(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
 			AND (SELECT version FROM conversations WHERE id = ?) = ?`, ctx.Text, row, ms.c.id, version)
 	if stored {

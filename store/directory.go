@@ -36,7 +36,7 @@ func (d Directory) Under(name string) []*Conversation {
 
 // Holds counts what a conversation has: messages, waiting ones included, and memories.
 func (d Directory) Holds(c *Conversation) (messages, memories int) {
-	d.tx.row(`SELECT (SELECT count(*) FROM messages WHERE `+ownRows+` AND deleted_at IS NULL)
+	d.tx.row(`SELECT (SELECT count(*) FROM messages WHERE `+inConversation+` AND deleted_at IS NULL)
 			+ (SELECT count(*) FROM inbox WHERE conversation = ?1),
 			(SELECT count(*) FROM memories WHERE conversation = ?1)`, c.id).Scan(&messages, &memories)
 	return messages, memories

@@ -14,7 +14,7 @@
 //	Settings              what people have set                                channel
 //	Tasks                 tasks of sub-agents                                 channel, web, privacy
 //	Upkeep                backups, checks, erasure from the files             channel, cmd
-//	Held                  deliveries while the file is rewritten              channel, cmd
+//	Deliveries            those that come while the file is rewritten         channel
 //	Pauses                where the bot is silent                             channel, web
 //	Models                what was learned about models                       cmd
 //

@@ -53,11 +53,11 @@ func (in Inbox) edit(tx *Tx, m Inbound) (edited bool) {
 // AskByEdit makes a question of a message that m, an edit of it, addresses to the bot: the message leaves its place, by remove, and
 // is delivered as if it had been sent now. asked is false, and nothing has changed, if the message waits, if it was addressed to
 // the bot before and it did not choose to stay silent, if it was deleted, or if a later edit is known. An unknown one is new.
-func (tr Transcript) AskByEdit(ctx context.Context, m Inbound, remove func(tx *Tx)) (asked bool, err error) {
+func (tr Transcript) AskByEdit(ctx context.Context, m Inbound, remove func(tx *Tx)) (moved bool, err error) {
 	m = clean(m)
 	err = tr.c.Update(ctx, "ask with edited message "+m.ID, func(tx *Tx) {
-		asked = tr.unasked(tx, m)
-		if !asked {
+		moved = tr.unasked(tx, m)
+		if !moved {
 			return
 		}
 		remove(tx)
@@ -66,7 +66,7 @@ func (tr Transcript) AskByEdit(ctx context.Context, m Inbound, remove func(tx *T
 		tx.do("UPDATE inbox SET edited_at = ? WHERE conversation = ? AND platform_id = ?", m.Time.UnixMilli(), tr.c.id, m.ID)
 		noteErasure(tx)
 	})
-	return asked, err
+	return moved, err
 }
 
 // unasked reports whether AskByEdit makes a question of m.

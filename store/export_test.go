@@ -16,8 +16,8 @@ const (
 	Closed         = closed
 	EraseWithin    = eraseWithin
 	DatabaseName   = databaseName
-	HeldName       = heldName
-	IsHere         = isHere
+	HeldName       = deliveriesName
+	IsHere         = duplicateOf
 	LockName       = lockName
 	MostOfName     = maxAuthorBytes
 	ReaderPragmas  = readerPragmas

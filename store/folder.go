@@ -69,14 +69,14 @@ func makePrivate(path string) error {
 // log, which may hold the newest messages. One without a log was deleted on purpose.
 func lost(path string) error {
 	file, err := os.Stat(path)
-	gone := errors.Is(err, fs.ErrNotExist)
-	if !gone && (err != nil || file.Size() > 0 || file.IsDir()) {
+	missing := errors.Is(err, fs.ErrNotExist)
+	if !missing && (err != nil || file.Size() > 0 || file.IsDir()) {
 		return nil
 	}
 	if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
 		return fmt.Errorf("%w: it is missing or empty, but its log %s-wal exists: put it back, or move the log away", ErrDamaged, databaseName)
 	}
-	if gone {
+	if missing {
 		return nil
 	}
 	return fmt.Errorf("%w: the file is empty: put it back, or delete it", ErrDamaged)

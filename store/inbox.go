@@ -41,7 +41,7 @@ type Inbound struct {
 	Compaction map[string]string `json:"-"`
 }
 
-// Receipt is the outcome of a delivery; the zero value: the message is held, see Held.
+// Receipt is the outcome of a delivery; the zero value: the message is held, see Deliveries.
 type Receipt struct {
 	Fresh     bool  // false: the message was known already
 	Seq       int64 // its place, if it was taken up; 0: it is waiting in the inbox
@@ -79,11 +79,11 @@ func (in Inbox) deliver(tx *Tx, m Inbound) (r Receipt) {
 		return Receipt{Seq: is.seq, Addressed: is.addressed}
 	}
 	in.countBotTurn(tx, &m, is)
-	asked := m.Addressed && !m.Optional // by a person
+	requested := m.Addressed && !m.Optional // by a person
 	switch {
 	case !is.waits:
 		r.Fresh = true
-		if m.Thread && !asked {
+		if m.Thread && !requested {
 			r.Addressed = Settings(in).following(tx)
 			if r.Addressed {
 				m.Addressed = false
@@ -100,19 +100,19 @@ func (in Inbox) deliver(tx *Tx, m Inbound) (r Receipt) {
 			said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			in.c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), nowMillis(), m.Addressed, m.Optional, m.Incomplete)
 	default:
-		wasAsked := is.addressed && !is.optional
+		wasRequested := is.addressed && !is.optional
 		followed := is.optional && !is.addressed
 		r.Addressed = is.addressed || m.Addressed || followed
-		if asked || !followed {
+		if requested || !followed {
 			tx.do("UPDATE inbox SET addressed = ?, optional = ? WHERE conversation = ? AND platform_id = ?",
-				r.Addressed, r.Addressed && !asked && !wasAsked, in.c.id, m.ID)
+				r.Addressed, r.Addressed && !requested && !wasRequested, in.c.id, m.ID)
 		}
 		if len(m.Attachments) > 0 {
 			in.addFiles(tx, m)
 		}
-		asked = asked && !wasAsked // a mere redelivery does not follow the thread again after a /stop
+		requested = requested && !wasRequested // a mere redelivery does not follow the thread again after a /stop
 	}
-	if m.Thread && asked {
+	if m.Thread && requested {
 		tx.do(follow, true, in.c.id)
 	}
 	return r
@@ -146,8 +146,8 @@ func (in Inbox) addFiles(tx *Tx, m Inbound) {
 		in.c.Messages(tx).keepFiles(m.ID, m.Attachments), m.Incomplete, in.c.id, m.ID)
 }
 
-// Asked reports whether a message is known and was addressed to the bot by a person.
-func (in Inbox) Asked(ctx context.Context, id string) (bool, error) {
+// Addressed reports whether a message is known and was addressed to the bot by a person.
+func (in Inbox) Addressed(ctx context.Context, id string) (bool, error) {
 	return View(ctx, in.c, "look who asked", func(tx *Tx) bool {
 		is := in.delivery(tx, id)
 		return is.addressed && !is.optional

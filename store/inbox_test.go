@@ -201,7 +201,7 @@ func TestDue(t *testing.T) {
 	question := said(5, "are you there?")
 	question.Addressed = true
 	deliverOnly(t, c, question)
-	want("with a question", store.Due{Waiting: 2, Last: 5, Asked: true, Incomplete: true, Session: true})
+	want("with a question", store.Due{Waiting: 2, Last: 5, Addressed: true, Incomplete: true, Session: true})
 }
 
 func TestReplies(t *testing.T) {

@@ -29,8 +29,8 @@ func (tr Transcript) Called(ctx context.Context) (name string, err error) {
 
 // relabel stores what people call the place, if that is known and has changed.
 func relabel(tx *Tx, conversation int64, label string) {
-	const most = 300 // bytes
-	label = strings.ToValidUTF8(label[:min(len(label), most)], "")
+	const maxLabel = 300 // bytes
+	label = strings.ToValidUTF8(label[:min(len(label), maxLabel)], "")
 	if label != "" {
 		tx.do("UPDATE conversations SET label = ?1 WHERE id = ?2 AND label <> ?1", label, conversation)
 	}
@@ -254,7 +254,7 @@ type Recorded struct {
 func (tr Transcript) Recorded(ctx context.Context) ([]Recorded, error) {
 	return View(ctx, tr.c, "read recorded messages", func(tx *Tx) []Recorded {
 		return listRows(tx, func(rows *sql.Rows, r *Recorded) error { return scanMessage(rows, &r.Message, utcInto(&r.Saved)) },
-			"SELECT "+messageColumns+", saved_at FROM messages WHERE "+ownRows+" AND deleted_at IS NULL ORDER BY id", tr.c.id)
+			"SELECT "+messageColumns+", saved_at FROM messages WHERE "+inConversation+" AND deleted_at IS NULL ORDER BY id", tr.c.id)
 	})
 }
 

@@ -47,11 +47,11 @@ const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conver
 // memories reads the memories m that the rest of the query selects.
 func (t *Tx) memories(rest string, args ...any) []Memory {
 	return listRows(t, func(rows *sql.Rows, m *Memory) error {
-		var saidAt int64
+		var at int64
 		err := rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance,
 			&m.Pinned, &m.Speaker, &m.SpeakerID, &m.About, &m.AboutID, &m.Reach, &m.By, &m.Compaction,
-			&saidAt, utcInto(&m.SavedAt), utcInto(&m.Expires), &m.Confirmed, &m.State, &m.SupersededBy, jsonInto(&m.Sources))
-		m.SaidAt = utcTime(saidAt)
+			&at, utcInto(&m.SavedAt), utcInto(&m.Expires), &m.Confirmed, &m.State, &m.SupersededBy, jsonInto(&m.Sources))
+		m.SaidAt = utcTime(at)
 		if m.State == "active" && !m.Pinned && !m.Expires.IsZero() && !m.Expires.After(time.Now()) {
 			m.State = "expired"
 		}

@@ -68,7 +68,7 @@ const platformKnows = "platform_id <> '' AND platform_id NOT GLOB '*[^0-9.]*'"
 func outermost(tx *Tx, conversation int64, order string) (id string) {
 	outer := " AND " + platformKnows + " ORDER BY id " + order + " LIMIT 1"
 	return getValue[string](tx, `SELECT platform_id FROM (
-		SELECT * FROM (SELECT 0 AS waits, platform_id FROM messages WHERE `+ownRows+` AND role = 'user'`+outer+`)
+		SELECT * FROM (SELECT 0 AS waits, platform_id FROM messages WHERE `+inConversation+` AND role = 'user'`+outer+`)
 		UNION ALL SELECT * FROM (SELECT 1, platform_id FROM inbox WHERE conversation = ?1`+outer+`)) ORDER BY waits `+order+` LIMIT 1`, conversation)
 }
 
@@ -97,9 +97,9 @@ func (h Past) CloseGap(ctx context.Context, after string) error {
 // which to continue; empty: the gap is unchanged. If done is true the gap is closed, unless the bot was disconnected again
 // since: then it continues from last. FillGap returns how many messages were new. It leaves out what people said before they
 // asked to be forgotten.
-func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done bool) (int, error) {
+func (h Past) FillGap(ctx context.Context, messages []Inbound, last string, done bool) (int, error) {
 	return Update(ctx, h.c, "fill the gap", func(tx *Tx) (fresh int) {
-		fresh = h.deliver(tx, said)
+		fresh = h.deliver(tx, messages)
 		tx.do(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
 			WHERE id = ?3 AND gap IS NOT NULL AND ?2 <> ''`, done, last, h.c.id)
 		return fresh
@@ -107,8 +107,8 @@ func (h Past) FillGap(ctx context.Context, said []Inbound, last string, done boo
 }
 
 // deliver delivers messages of the past, and returns how many were new.
-func (h Past) deliver(tx *Tx, said []Inbound) (fresh int) {
-	for _, m := range said {
+func (h Past) deliver(tx *Tx, messages []Inbound) (fresh int) {
+	for _, m := range messages {
 		tx.do(`INSERT INTO gone (conversation, platform_id) SELECT conversation, ? FROM erasures
 			WHERE conversation = ? AND author_id = ? AND asked_at >= ? ON CONFLICT DO NOTHING`, m.ID, h.c.id, m.AuthorID, m.Time.UnixMilli())
 		m.uncounted = !m.Addressed
@@ -178,7 +178,7 @@ func (h Past) Unread(ctx context.Context) (n int, err error) {
 // ReadTo returns the messages between two seqs, as they are now, and marks those up to the second as read.
 func (h Past) ReadTo(ctx context.Context, from, to int64) ([]chat.Message, error) {
 	return Update(ctx, h.c, "read imported messages", func(tx *Tx) []chat.Message {
-		if getValue[bool](tx, "SELECT "+asked+" IS NOT NULL FROM conversations WHERE id = ?1 AND unread_from > 0", h.c.id) { // they come before what is shown
+		if getValue[bool](tx, "SELECT "+firstAddressed+" IS NOT NULL FROM conversations WHERE id = ?1 AND unread_from > 0", h.c.id) { // they come before what is shown
 			h.c.NextVersion(tx)
 		}
 		tx.do("UPDATE conversations SET unread_from = iif(?1 < next_seq, ?1, 0) WHERE id = ?2 AND unread_from BETWEEN 1 AND ?1", to+1, h.c.id)
@@ -188,11 +188,11 @@ func (h Past) ReadTo(ctx context.Context, from, to int64) ([]chat.Message, error
 
 // asked is SQL for the first message since an import began to be read that is addressed to the bot: such a message is
 // answered immediately, and read later with the rest of the import. ?1 is the conversation.
-const asked = `(SELECT seq FROM messages WHERE addressed = 1
+const firstAddressed = `(SELECT seq FROM messages WHERE addressed = 1
 	AND id BETWEEN ?1 << 32 | unread_from AND ?1 << 32 | 4294967295 ORDER BY id LIMIT 1)`
 
 // readTo is SQL for the seq after the last message that the compactor has read, or that it shows before the rest of an import.
-const readTo = "iif(unread_from > 0 AND " + asked + " IS NULL, unread_from, next_seq)"
+const readTo = "iif(unread_from > 0 AND " + firstAddressed + " IS NULL, unread_from, next_seq)"
 
 // readEnd returns the seq after the last message that the compactor has read, see readTo.
 func readEnd(tx *Tx, conversation int64) int64 {
@@ -200,13 +200,13 @@ func readEnd(tx *Tx, conversation int64) int64 {
 }
 
 // shown returns what a Snapshot shows of the messages: those up to read, and from beyond on to next, unless beyond is 0.
-func shown(tx *Tx, conversation int64) (next, beyond, read int64) {
+func promptRange(tx *Tx, conversation int64) (next, beyond, read int64) {
 	var unread int64
 	tx.row("SELECT "+readTo+", unread_from FROM conversations WHERE id = ?1", conversation).Scan(&next, &unread)
 	if unread == 0 || next == unread {
 		return next, 0, next - 1
 	}
-	beyond = getValue[int64](tx, "SELECT "+asked+" FROM conversations WHERE id = ?1", conversation)
+	beyond = getValue[int64](tx, "SELECT "+firstAddressed+" FROM conversations WHERE id = ?1", conversation)
 	return next, beyond, unread - 1
 }
 
@@ -250,10 +250,10 @@ func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error)
 
 // Backfill delivers messages from before the bot was addressed, as FillGap does, and notes that the past has been read; if it
 // already has been, or is no longer wanted, Backfill stores nothing.
-func (h Past) Backfill(ctx context.Context, said []Inbound) error {
+func (h Past) Backfill(ctx context.Context, messages []Inbound) error {
 	return h.c.Update(ctx, "deliver earlier messages", func(tx *Tx) {
 		if tx.do("UPDATE conversations SET read_back = 1 WHERE id = ? AND NOT read_back", h.c.id) {
-			h.deliver(tx, said)
+			h.deliver(tx, messages)
 		}
 	})
 }

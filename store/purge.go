@@ -19,7 +19,7 @@ func (t *Tx) Purge(c *Conversation) {
 	t.do("DELETE FROM task_sources WHERE task = ?", c.id)
 	t.do("UPDATE pauses SET made_by = '', made_by_id = '' WHERE scope = ?", c.name)
 	t.do(`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages
-			WHERE `+ownRows+` AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`, c.id)
+			WHERE `+inConversation+` AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`, c.id)
 	t.do("INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM inbox WHERE conversation = ?1 ON CONFLICT DO NOTHING", c.id)
 	t.do("DELETE FROM memory_people WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1)", c.id)
 	t.do("DELETE FROM memory_sources WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1) OR message BETWEEN ?2 AND ?3", c.id, low, high)

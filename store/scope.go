@@ -16,7 +16,7 @@ type Scope struct {
 // scopeIDs are the numbers of a scope's conversations.
 type scopeIDs struct {
 	all    bool
-	own    []int64 // all of their memories
+	full   []int64 // all of their memories
 	shared []int64 // only those of their memories that may be shared
 }
 
@@ -27,10 +27,10 @@ func (in scopeIDs) where(reach string) (condition string, args []any) {
 		return "true", nil
 	}
 	condition = "conversation IN (SELECT value FROM json_each(?))"
-	args = []any{listOf(slices.Concat(in.own, in.shared))}
+	args = []any{listOf(slices.Concat(in.full, in.shared))}
 	if len(in.shared) > 0 {
 		condition += " AND (" + reach + " = 'server' OR conversation IN (SELECT value FROM json_each(?)))"
-		args = append(args, listOf(in.own))
+		args = append(args, listOf(in.full))
 	}
 	return condition, args
 }
@@ -40,12 +40,12 @@ func (t *Tx) resolve(s Scope) (in scopeIDs) {
 		in.all = true
 		return in
 	}
-	in.own = []int64{s.Of.id}
+	in.full = []int64{s.Of.id}
 	if s.Channel != "" {
-		in.own = append(in.own, listValues[int64](t, "SELECT id FROM conversations WHERE name = ?", s.Channel)...)
+		in.full = append(in.full, listValues[int64](t, "SELECT id FROM conversations WHERE name = ?", s.Channel)...)
 	}
 	if s.Threads {
-		in.own = append(in.own, t.below(s.Of.name, s.Of, "audience <> ''")...)
+		in.full = append(in.full, t.below(s.Of.name, s.Of, "audience <> ''")...)
 	}
 	if s.Server != "" {
 		in.shared = t.below(s.Server, s.Of, "audience = 'server'")

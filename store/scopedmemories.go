@@ -141,5 +141,5 @@ const withTerm = `SELECT 1 FROM message_terms t JOIN messages m ON m.id = t.conv
 
 // Mentioned reports whether a message has a term, of a conversation all of whose memories are within the scope.
 func (sm ScopedMemories) Mentioned(term string) bool {
-	return exists(sm.tx, withTerm, term, listOf(sm.in.own))
+	return exists(sm.tx, withTerm, term, listOf(sm.in.full))
 }

@@ -19,22 +19,22 @@ const (
 // Request records that a user wants a new session, which starts after the turn being answered and what is waiting in the
 // inbox; later: there is any of that. wanted is false if nothing would be left behind. at is the time, by the clock by which messages
 // have their times.
-func (se Sessions) Request(ctx context.Context, at time.Time) (wanted, later bool, err error) {
+func (se Sessions) Request(ctx context.Context, at time.Time) (accepted, later bool, err error) {
 	err = se.c.Update(ctx, "request a new session", func(tx *Tx) {
 		var before, last int64 // the last row of the inbox before the known requests, and before this one
-		var known, said, waiting bool
+		var known, hasMessages, waiting bool
 		tx.row(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
 			EXISTS (SELECT 1 FROM messages WHERE id BETWEEN (SELECT id << 32 | session_start FROM conversations WHERE id = ?1)
 				AND ?1 << 32 | 4294967295 AND deleted_at IS NULL),
-			EXISTS (SELECT 1 FROM messages WHERE `+ownRows+` AND answered = 0)
-			FROM wanted_sessions WHERE conversation = ?1`, se.c.id).Scan(&before, &known, &last, &said, &waiting)
+			EXISTS (SELECT 1 FROM messages WHERE `+inConversation+` AND answered = 0)
+			FROM wanted_sessions WHERE conversation = ?1`, se.c.id).Scan(&before, &known, &last, &hasMessages, &waiting)
 		later = waiting || last > 0
-		wanted = last > before || said && !known
-		if wanted {
+		accepted = last > before || hasMessages && !known
+		if accepted {
 			tx.do("INSERT INTO wanted_sessions (conversation, after, wanted_at) VALUES (?, ?, ?)", se.c.id, last, at.UnixMilli())
 		}
 	})
-	return wanted, later, err
+	return accepted, later, err
 }
 
 // Due reports whether a requested session should start now: all that waited before it was taken up.

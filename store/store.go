@@ -38,7 +38,7 @@ var (
 	ErrLive         = errors.New("the conversation is in use") // it has messages from people already: nothing may be imported
 	ErrOtherMessage = errors.New("an id names one message of a channel")
 	ErrDamaged      = errors.New(databaseName + " is damaged, nothing was changed")
-	ErrHeld         = errors.New(heldName + " is damaged, nothing was changed")
+	ErrDeliveries   = errors.New(deliveriesName + " is damaged, nothing was changed")
 	ErrFull         = errors.New("the disk is full")
 	ErrReplaced     = errors.New(databaseName + " was deleted, moved or replaced while the bot runs")
 )
@@ -65,7 +65,7 @@ type Store struct {
 	write    *sql.DB      // one connection: writers wait for each other here, not in SQLite
 	read     *sql.DB      // a pool that cannot write
 	Sharing  atomic.Bool  // whether conversations recall each other's memories
-	held     Held
+	held     Deliveries
 	arrivals sync.Map // when the waiting messages of this process were delivered, by waitingMessage
 	pauses   atomic.Pointer[pauses]
 
@@ -86,7 +86,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w", o.Dir, err)
 	}
-	s.path, s.held.path = path, filepath.Join(filepath.Dir(path), heldName)
+	s.path, s.held.path = path, filepath.Join(filepath.Dir(path), deliveriesName)
 	if s.shared {
 		err = checkExists(path)
 	} else {

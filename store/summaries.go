@@ -32,9 +32,9 @@ func (ss Summaries) LinesBy(author string) []transcript.Summary {
 	return ss.read("AND "+hasLines+" ORDER BY id", author)
 }
 
-// MadeFrom returns those that may say in other words what a row says: those that fold it, and those over its messages that are not
+// DerivedFrom returns those that may say in other words what a row says: those that fold it, and those over its messages that are not
 // applied yet.
-func (ss Summaries) MadeFrom(row transcript.Summary) []transcript.Summary {
+func (ss Summaries) DerivedFrom(row transcript.Summary) []transcript.Summary {
 	return ss.read(`AND (state IN ('running', 'prepared') AND from_seq <= ? AND to_seq >= ?
 			OR json_valid(children) AND EXISTS (SELECT 1 FROM json_each(children) WHERE value = ?))`, row.To, row.From, row.ID)
 }

@@ -42,7 +42,7 @@ type Task struct {
 	Began        int64             `json:"began_seq"`        // the parent's newest message when the task began
 	Author       string            `json:"author,omitempty"` // the platform ID of the person who asked for it; empty: the model did
 	Above        map[string]string `json:"-"`                // what the parent's layers set of the policy
-	Own          map[string]string `json:"-"`                // what the call set
+	Set          map[string]string `json:"-"`                // what the call set
 	Sources      []int64           `json:"-"`                // the parent's messages that it is derived from
 	Created      time.Time         `json:"created"`
 	Ended        time.Time         `json:"ended,omitzero"`
@@ -55,7 +55,7 @@ type NewTask struct {
 	Task           // its Agent, Text, Author, Above, Own, Began and Sources
 	Message string // the first message to the sub-agent, derived from Sources, too
 	Turn    int64  // the parent's turn that begins it; 0: a person's command does
-	Most    int    // the most tasks that may be open below the root conversation
+	Max     int    // the most tasks that may be open below the root conversation
 	Chain   int    // the most tasks that one message from outside may set off, see chainOf
 }
 
@@ -92,7 +92,7 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 		var open int
 		tx.row(`SELECT id, (SELECT count(*) FROM tasks WHERE root = c.id AND state = 'open'),
 			(SELECT coalesce(max(number), 0) FROM tasks WHERE parent = ?) FROM conversations c WHERE name = ?`, ts.c.id, root).Scan(&rootID, &open, &number)
-		if open >= n.Most {
+		if open >= n.Max {
 			tx.Fail(ErrTooManyTasks)
 			return Task{}
 		}
@@ -112,7 +112,7 @@ func (ts Tasks) Begin(ctx context.Context, n NewTask) (Task, error) {
 		}
 		tx.do(`INSERT INTO tasks (id, parent, root, number, agent, text, began, author, above, own, state, created_at, chain)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?)`,
-			child.id, ts.c.id, rootID, number, n.Agent, n.Text, n.Began, n.Author, encode(n.Above), encode(n.Own), nowMillis(), cmp.Or(chain, child.id))
+			child.id, ts.c.id, rootID, number, n.Agent, n.Text, n.Began, n.Author, encode(n.Above), encode(n.Set), nowMillis(), cmp.Or(chain, child.id))
 		for _, seq := range n.Sources {
 			if len(ts.c.Messages(tx).read(seq, seq, "")) == 0 { // the task repeats it, and nothing would delete that any more
 				tx.Fail(&DeletedSourceError{seq})
@@ -135,11 +135,11 @@ func (ts Tasks) chainOf(tx *Tx, turn int64) (chain int64) {
 		return 0
 	}
 	low, high := ts.c.rowRange(turn, MaxSeq)
-	const asked = " FROM messages m WHERE m.id BETWEEN ?1 AND ?2 AND m.addressed = 1 AND m.turn = ?3 AND m.platform_id "
-	chain = getValue[int64](tx, "SELECT coalesce(max(m.id), 0)"+asked+"NOT LIKE ?4 || '-%'", low, high, turn, TaskID)
+	const addressed = " FROM messages m WHERE m.id BETWEEN ?1 AND ?2 AND m.addressed = 1 AND m.turn = ?3 AND m.platform_id "
+	chain = getValue[int64](tx, "SELECT coalesce(max(m.id), 0)"+addressed+"NOT LIKE ?4 || '-%'", low, high, turn, TaskID)
 	if chain == 0 {
 		chain = getValue[int64](tx, "SELECT coalesce(max((SELECT chain FROM tasks t JOIN conversations k USING (id) WHERE k.name = m.author_id)), 0)"+
-			asked+"LIKE ?4 || '-%'", low, high, turn, TaskID)
+			addressed+"LIKE ?4 || '-%'", low, high, turn, TaskID)
 	}
 	return chain
 }
@@ -219,7 +219,7 @@ func (ts Tasks) Final(ctx context.Context, answers []string) (final bool, err er
 	err = ts.c.row(ctx, "look for unfinished work of a task", []any{&final}, `SELECT
 		NOT EXISTS (SELECT 1 FROM tasks WHERE parent = ?1 AND state = 'open')
 		AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1)
-		AND coalesce((SELECT platform_id FROM messages WHERE `+ownRows+` AND role = 'user' ORDER BY id DESC LIMIT 1), '')
+		AND coalesce((SELECT platform_id FROM messages WHERE `+inConversation+` AND role = 'user' ORDER BY id DESC LIMIT 1), '')
 			IN (SELECT value FROM json_each(?2))`, ts.c.id, encode(answers))
 	return final, err
 }
@@ -260,7 +260,7 @@ func (s *Store) NewestTask(ctx context.Context) (id int64, err error) {
 func (t *Tx) tasks(where string, args ...any) []Task {
 	return listRows(t, func(rows *sql.Rows, t *Task) error {
 		return rows.Scan(&t.Number, &t.Parent, &t.Conversation, &t.Agent, &t.Text, &t.State, &t.Began, &t.Author,
-			jsonInto(&t.Above), jsonInto(&t.Own), utcInto(&t.Created), utcInto(&t.Ended), &t.Messages, &t.Tokens, jsonInto(&t.Sources))
+			jsonInto(&t.Above), jsonInto(&t.Set), utcInto(&t.Created), utcInto(&t.Ended), &t.Messages, &t.Tokens, jsonInto(&t.Sources))
 	}, `SELECT t.number, p.name, c.name, t.agent, t.text, t.state, t.began, t.author, t.above, t.own, t.created_at, t.ended_at, c.next_seq - 1,
 			(SELECT coalesce(sum(input + output), 0) FROM usage WHERE conversation = t.id),
 			(SELECT '[' || coalesce(group_concat(message & 4294967295), '') || ']' FROM task_sources WHERE task = t.id)
@@ -270,7 +270,7 @@ func (t *Tx) tasks(where string, args ...any) []Task {
 // Calls counts the model calls stored so far in the task that this conversation is.
 func (ts Tasks) Calls(ctx context.Context) (n int, err error) {
 	err = ts.c.row(ctx, "count the calls of a task", []any{&n},
-		"SELECT count(*) FROM messages WHERE "+ownRows+" AND role = 'assistant'", ts.c.id)
+		"SELECT count(*) FROM messages WHERE "+inConversation+" AND role = 'assistant'", ts.c.id)
 	return n, err
 }
 

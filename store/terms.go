@@ -42,9 +42,9 @@ func (x TermIndex) Size() int { return x.size }
 
 // Frequencies returns in how many documents each term occurs; terms that occur in none are missing.
 func (x TermIndex) Frequencies(terms []string) map[string]int {
-	most := -1 // no limit
+	limit := -1 // no limit
 	if x.sampled {
-		most = min(max(countedInAll/max(len(terms), 1), countedAtLeast), counted)
+		limit = min(max(countedInAll/max(len(terms), 1), countedAtLeast), counted)
 	}
 	frequencies := make(map[string]int, len(terms))
 	eachRow(x.tx, func(rows *sql.Rows) error {
@@ -54,7 +54,7 @@ func (x TermIndex) Frequencies(terms []string) map[string]int {
 		}
 		var n, oldest int
 		_, err := fmt.Sscanf(found, "%d %d", &n, &oldest)
-		if n == most {
+		if n == limit {
 			n = n * x.size / max(x.size+1-oldest, n)
 		}
 		frequencies[term] = n
@@ -62,7 +62,7 @@ func (x TermIndex) Frequencies(terms []string) map[string]int {
 	}, `SELECT j.value, (SELECT count(*) || ' ' || coalesce(min(d), 0) FROM
 		(SELECT `+x.document+` d FROM `+x.table+` WHERE term = j.value AND `+x.within+` ORDER BY d DESC LIMIT ?)) FROM json_each(?) j
 		WHERE EXISTS (SELECT 1 FROM `+x.table+` WHERE term = j.value AND `+x.within+")",
-		slices.Concat(x.args, []any{most, listOf(terms)}, x.args)...)
+		slices.Concat(x.args, []any{limit, listOf(terms)}, x.args)...)
 	return frequencies
 }
 
@@ -126,7 +126,7 @@ type MessageIndex struct {
 func (ms Messages) Index(before int64) MessageIndex {
 	here := fmt.Sprintf("conversation = %d", ms.c.id)
 	return MessageIndex{TermIndex{
-		tx: ms.tx, in: scopeIDs{own: []int64{ms.c.id}}, table: "message_terms", document: "seq",
+		tx: ms.tx, in: scopeIDs{full: []int64{ms.c.id}}, table: "message_terms", document: "seq",
 		within: fmt.Sprintf("%s AND seq < %d", here, before), spoken: here, size: int(before - 1), sampled: true,
 	}, ms.c}
 }

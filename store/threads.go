@@ -36,7 +36,7 @@ func inherit(tx *Tx, thread handle) {
 	for i, row := range head.Stack {
 		addInherited(tx, thread, above, i+1, row, row.InheritedCost(), chat.Message{Text: row.Text})
 	}
-	m, found := Transcript{above}.saidAs(tx, root)
+	m, found := Transcript{above}.sentAs(tx, root)
 	if !found {
 		return
 	}
@@ -128,7 +128,7 @@ func (th Threads) QuotedBy(thread *Conversation) []string {
 	return listValues[string](th.tx, `WITH quoting (id) AS (
 			SELECT reply_to FROM messages WHERE conversation = ?2 AND quote <> ''
 			UNION SELECT reply_to FROM inbox WHERE conversation = ?2 AND quote <> '')
-			SELECT q.id FROM quoting q WHERE EXISTS (SELECT 1 FROM messages WHERE `+ownRows+` AND platform_id = q.id)
+			SELECT q.id FROM quoting q WHERE EXISTS (SELECT 1 FROM messages WHERE `+inConversation+` AND platform_id = q.id)
 			OR EXISTS (SELECT 1 FROM outbox WHERE conversation = ?1 AND platform_id = q.id AND platform_id <> '')`, th.c.id, thread.id)
 }
 

@@ -12,7 +12,7 @@ type Traces struct {
 // CountMessages counts the person's messages, waiting ones included, and the tasks that they asked for.
 func (tr Traces) CountMessages() int {
 	return getValue[int](tr.tx, `SELECT (SELECT count(*) FROM messages
-			WHERE author_id = ?2 AND role = 'user' AND `+ownRows+` AND deleted_at IS NULL)
+			WHERE author_id = ?2 AND role = 'user' AND `+inConversation+` AND deleted_at IS NULL)
 		+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2)
 		+ (SELECT count(*) FROM tasks WHERE parent = ?1 AND author = ?2)`,
 		tr.c.id, tr.who.ID)
@@ -23,7 +23,7 @@ func (tr Traces) Waiting() []Inbound {
 	return Inbox{tr.c}.waiting(tr.tx, "AND author_id = ?", tr.who.ID)
 }
 
-// OldestMessages returns the platform IDs of the person's oldest messages before a seq, about limit, and the seq up to which it looked.
+// OldestMessages returns the platform IDs of the person's oldest messages before a seq, at most limit, and the seq up to which it looked.
 func (tr Traces) OldestMessages(before int64, limit int) (ids []string, upto int64) {
 	low, last := tr.c.rowRange(1, before-1)
 	high := getValue[int64](tr.tx, `SELECT coalesce((SELECT id FROM messages
@@ -45,13 +45,14 @@ const quotedOf = `WITH names (start) AS (SELECT DISTINCT author || ': ' FROM mes
 		AND NOT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND platform_id = r.id)`
 
 // Quoted returns the platform IDs of messages that the bot never read, and that replies quote under a name that the person had in their
-// messages up to a seq. Another person of that name loses such a quote too.
+// messages up to a seq.
 func (tr Traces) Quoted(upto int64) []string {
 	low, high := tr.c.rowRange(1, upto)
 	return listValues[string](tr.tx, quotedOf, tr.c.id, tr.who.ID, low, high)
 }
 
-// AnonymizeMessages removes the person's name and ID from their deleted messages up to a seq, and from the name of a direct message.
+// AnonymizeMessages removes the person's name and ID from their deleted messages up to a seq, and the label of the conversation if it is a name
+// of theirs.
 func (tr Traces) AnonymizeMessages(upto int64) {
 	low, high := tr.c.rowRange(1, upto)
 	tr.tx.do(`UPDATE conversations SET label = '' WHERE id = ? AND label IN (SELECT author FROM messages
@@ -74,7 +75,7 @@ func (tr Traces) OldestMemories(upto int64, limit int) []Memory {
 	return tr.tx.memories("WHERE m.id IN ("+concerning+" ORDER BY 1 LIMIT ?4)", tr.c.id, tr.who.ID, upto, limit)
 }
 
-// DetachMemories removes the person from the memories that other people's messages support, up to a number.
+// DetachMemories removes the person from all memories of the conversation up to a number: those that are left rest on what others wrote.
 func (tr Traces) DetachMemories(upto int64) {
 	tr.tx.do(`DELETE FROM memory_people WHERE author_id = ?2
 		AND memory IN (SELECT id FROM memories WHERE conversation = ?1 AND id <= ?3)`, tr.c.id, tr.who.ID, upto)
@@ -83,7 +84,7 @@ func (tr Traces) DetachMemories(upto int64) {
 // DeleteMembers removes the names under which nobody's message is left.
 func (tr Traces) DeleteMembers() {
 	tr.tx.do(`DELETE FROM members WHERE conversation = ?1 AND name NOT IN (
-		SELECT author FROM messages WHERE `+ownRows+` AND role = 'user' AND deleted_at IS NULL)`, tr.c.id)
+		SELECT author FROM messages WHERE `+inConversation+` AND role = 'user' AND deleted_at IS NULL)`, tr.c.id)
 }
 
 // RequestErasure notes that the person's messages so far, and memories so far, must be deleted. Messages from before the bot came are not read

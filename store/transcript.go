@@ -21,7 +21,7 @@ const MaxSeq = math.MaxUint32
 // rowID returns the row id of a seq.
 func (c handle) rowID(seq int64) int64 { return c.id<<32 | seq }
 
-// rowRange returns the row IDs of the seqs from and to, both included. Queries of messages use it or ownRows, so that none leaves
+// rowRange returns the row IDs of the seqs from and to, both included. Queries of messages use it or inConversation, so that none leaves
 // its conversation, whatever numbers it gets; without any seqs the range is empty.
 func (c handle) rowRange(from, to int64) (low, high int64) {
 	from = max(from, 1)
@@ -32,8 +32,8 @@ func (c handle) rowRange(from, to int64) (low, high int64) {
 	return c.rowID(from), c.rowID(to)
 }
 
-// ownRows selects the messages of conversation ?1.
-const ownRows = "id BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295"
+// inConversation selects the messages of conversation ?1.
+const inConversation = "id BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295"
 
 const messageColumns = `seq, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
 	calls, call_id, tool, native, said_at, addressed, optional, tokens, context, deprived`
@@ -168,7 +168,7 @@ type Counts struct {
 // Counts counts the conversation. It reads every message's row once.
 func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
 	err = tr.c.row(ctx, "count", []any{&n.Messages, &n.Waiting, &n.Memories}, `SELECT
-		(SELECT count(*) FROM messages WHERE `+ownRows+` AND deleted_at IS NULL),
+		(SELECT count(*) FROM messages WHERE `+inConversation+` AND deleted_at IS NULL),
 		(SELECT count(*) FROM inbox WHERE conversation = ?1),
 		(SELECT count(*) FROM memories WHERE conversation = ?1 AND state = 'active')`, tr.c.id)
 	return n, err
@@ -201,8 +201,8 @@ func (tr Transcript) Newest(ctx context.Context) (chat.Message, error) {
 	})
 }
 
-// Asked returns those of the messages with these platform ids whose authors asked for an answer.
-func (tr Transcript) Asked(ctx context.Context, ids []string) ([]chat.Message, error) {
+// Addressed returns those of the messages with these platform ids whose authors asked for an answer.
+func (tr Transcript) Addressed(ctx context.Context, ids []string) ([]chat.Message, error) {
 	return View(ctx, tr.c, "look who asked", func(tx *Tx) []chat.Message {
 		return tr.c.Messages(tx).read(1, MaxSeq, "AND role = 'user' AND addressed AND NOT optional AND platform_id IN (SELECT value FROM json_each(?))", encode(ids))
 	})
@@ -225,7 +225,7 @@ func (tr Transcript) Recent(ctx context.Context, since time.Time, limit int) ([]
 			SELECT platform_id, coalesce(edited_at, 0) AS edited, said_at, received_at AS saved_at FROM inbox WHERE conversation = ?1
 			UNION ALL SELECT * FROM (SELECT platform_id, coalesce(edited_at, 0), said_at, saved_at FROM
 				(SELECT * FROM messages WHERE %s ORDER BY id DESC LIMIT %d) WHERE role = 'user' AND platform_id <> '' AND deleted_at IS NULL)
-		) WHERE said_at >= ?2 ORDER BY said_at DESC LIMIT ?3`, ownRows, reviewed), tr.c.id, since.UnixMilli(), limit)
+		) WHERE said_at >= ?2 ORDER BY said_at DESC LIMIT ?3`, inConversation, reviewed), tr.c.id, since.UnixMilli(), limit)
 	return recent, tr.c.Fail("look for recent messages", err)
 }
 

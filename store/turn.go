@@ -57,11 +57,11 @@ func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err erro
 
 // Of returns the turn that answers the addressed ones of the messages; its Seq is 0 if there is none. To contains only ids that
 // the platform knows: for nothing but results of tasks, the message that asked for the last one. A task knows all of its own.
-func (turns Turns) Of(said []chat.Message) (turn Turn) {
+func (turns Turns) Of(messages []chat.Message) (turn Turn) {
 	turn.Starts = 1
 	turn.Optional = true
-	asked := ""
-	for _, m := range said {
+	requester := ""
+	for _, m := range messages {
 		if !m.Addressed {
 			continue
 		}
@@ -70,11 +70,11 @@ func (turns Turns) Of(said []chat.Message) (turn Turn) {
 		if turns.c.IsTask() || !strings.HasPrefix(m.ID, TaskID) {
 			turn.To = append(turn.To, m.ID)
 		} else {
-			asked = m.ReplyTo
+			requester = m.ReplyTo
 		}
 	}
-	if asked != "" && len(turn.To) == 0 {
-		turn.To = []string{asked}
+	if requester != "" && len(turn.To) == 0 {
+		turn.To = []string{requester}
 	}
 	return turn
 }
@@ -84,7 +84,7 @@ func (turns Turns) Withdrawn(ctx context.Context, since time.Time) ([]string, er
 	return View(ctx, turns.c, "look for deleted questions", func(tx *Tx) []string {
 		return listRows(tx, func(rows *sql.Rows, id *string) error { return rows.Scan(id) },
 			`SELECT platform_id FROM messages m
-				WHERE `+ownRows+` AND changed_with IS NOT NULL AND role = 'user' AND addressed = 1 AND deleted_at >= ?2
+				WHERE `+inConversation+` AND changed_with IS NOT NULL AND role = 'user' AND addressed = 1 AND deleted_at >= ?2
 				AND NOT EXISTS (SELECT 1 FROM outbox WHERE conversation = ?1 AND instr(answers, '"' || m.platform_id || '"') > 0)
 				ORDER BY id`, turns.c.id, since.UnixMilli())
 	})
@@ -99,7 +99,7 @@ func (turns Turns) Messages(ctx context.Context, turn int64) ([]chat.Message, er
 
 // openTurn returns the seq of the oldest waiting turn, 0 if none is waiting.
 func openTurn(tx *Tx, conversation int64) (seq int64) {
-	return getValue[int64](tx, "SELECT seq FROM messages WHERE "+ownRows+" AND answered = 0 ORDER BY id LIMIT 1", conversation)
+	return getValue[int64](tx, "SELECT seq FROM messages WHERE "+inConversation+" AND answered = 0 ORDER BY id LIMIT 1", conversation)
 }
 
 // Retry records another start of a waiting turn and returns how many there were. ErrNotFound: no such turn is waiting.

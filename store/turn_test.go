@@ -224,7 +224,7 @@ func TestOverrides(t *testing.T) {
 
 func task(t *testing.T, above *store.Conversation, message string) *store.Conversation {
 	t.Helper()
-	began := check.Must(above.Tasks().Begin(ctx, store.NewTask{Task: store.Task{Agent: "one", Text: "count"}, Message: message, Most: 4, Chain: 8}))(t)
+	began := check.Must(above.Tasks().Begin(ctx, store.NewTask{Task: store.Task{Agent: "one", Text: "count"}, Message: message, Max: 4, Chain: 8}))(t)
 	return check.Must(above.Store().Find(ctx, began.Conversation))(t)
 }
 
@@ -260,7 +260,7 @@ func TestTasks(t *testing.T) {
 	check.That(t, read[0].Unremembered && !read[len(read)-1].Unremembered, "got %+v", read)
 	// Its instructions repeat its sources, one of which was deleted while the model wrote them.
 	remove(t, above, 4)
-	_, err := above.Tasks().Begin(ctx, store.NewTask{Task: store.Task{Agent: "one", Text: "greet Ben", Sources: []int64{3, 4}}, Message: "greet Ben", Most: 9, Chain: 9})
+	_, err := above.Tasks().Begin(ctx, store.NewTask{Task: store.Task{Agent: "one", Text: "greet Ben", Sources: []int64{3, 4}}, Message: "greet Ben", Max: 9, Chain: 9})
 	check.ErrorContains(t, "error", err, "#4")
 }
 

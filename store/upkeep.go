@@ -37,7 +37,7 @@ const backupName = "cairn-20060102T150405Z.db"
 
 // Run does what is due: it erases deleted text from the files, and makes a backup. The bot calls it every few minutes.
 func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
-	if err := u.store.Held().Deliver(ctx); err != nil {
+	if err := u.store.Deliveries().Deliver(ctx); err != nil {
 		return err
 	}
 	when, erase, err := u.eraseAt(ctx, now)
@@ -62,12 +62,12 @@ func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
 // backupDue reports whether to make a backup. The first one waits for messages: the copy of an empty database would be the only
 // one until the next is due.
 func (u Upkeep) backupDue(ctx context.Context, b Backups, now time.Time) (due bool, err error) {
-	made, err := b.List(now)
+	backups, err := b.List(now)
 	if err != nil {
 		return false, err
 	}
-	if len(made) > 0 {
-		age := now.Sub(backupMade(made[0]))
+	if len(backups) > 0 {
+		age := now.Sub(backupTime(backups[0]))
 		return age >= b.Every || age < 0, nil
 	}
 	err = u.store.look(ctx, oneRead, func(tx *Tx) { due = exists(tx, "SELECT 1 FROM messages UNION ALL SELECT 1 FROM inbox") })
@@ -85,19 +85,19 @@ func (b Backups) List(now time.Time) (files []string, err error) {
 		return nil, fmt.Errorf("list the backups: %w", err)
 	}
 	for _, e := range entries {
-		if !backupMade(e.Name()).IsZero() {
+		if !backupTime(e.Name()).IsZero() {
 			files = append(files, filepath.Join(b.Dir, e.Name()))
 		}
 	}
 	slices.Reverse(files) // names are times
-	past := max(slices.IndexFunc(files, func(file string) bool { return !backupMade(file).After(now) }), 0)
+	past := max(slices.IndexFunc(files, func(file string) bool { return !backupTime(file).After(now) }), 0)
 	return slices.Concat(files[past:], files[:past]), nil
 }
 
-// backupMade returns the time in a backup's name; zero if the file is something else.
-func backupMade(file string) time.Time {
-	made, _ := time.Parse(backupName, filepath.Base(file))
-	return made
+// backupTime returns the time in a backup's name; zero if the file is something else.
+func backupTime(file string) time.Time {
+	at, _ := time.Parse(backupName, filepath.Base(file))
+	return at
 }
 
 func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
@@ -120,8 +120,8 @@ func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
 
 // remove keeps only the newest backups, keep of them.
 func (b Backups) remove(now time.Time, keep int) error {
-	made, err := b.List(now)
-	for i, file := range made {
+	backups, err := b.List(now)
+	for i, file := range backups {
 		if i >= keep {
 			err = errors.Join(err, os.Remove(file))
 		}
@@ -200,7 +200,7 @@ func nextQuietHour(hours [24]int, now time.Time) time.Time {
 }
 
 // EraseFiles removes deleted text from the files: it rewrites the database, makes a fresh backup and removes the older ones.
-// Writers wait during the rewrite, except deliveries, see Held. Errors: errNoRoom; ErrInUse when another program reads an
+// Writers wait during the rewrite, except deliveries, see Deliveries. Errors: errNoRoom; ErrInUse when another program reads an
 // older state of the database. After an error the deletion stays recorded; another attempt rewrites the database only if
 // that had failed, or for newer deletions.
 func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {

@@ -126,7 +126,7 @@ func (turns Turns) Saved(ctx context.Context, perMessage int) (int64, error) {
 // till, while it was shown. upto has the sums at the end of each message.
 const saved = `WITH upto AS MATERIALIZED (
 		SELECT seq, sum(min(tokens, ?2)) OVER (ORDER BY id) AS tokens, sum(role = 'assistant') OVER (ORDER BY id) AS answers
-		FROM messages WHERE ` + ownRows + `),
+		FROM messages WHERE ` + inConversation + `),
 	shown AS (SELECT k.from_seq, k.to_seq, k.tokens, k.next_seq AS since, min(
 			coalesce((SELECT min(o.next_seq) FROM compactions o WHERE o.conversation = ?1 AND o.version = k.ended_with), c.next_seq),
 			coalesce((SELECT s.to_seq + 1 FROM sessions s WHERE s.conversation = ?1 AND k.from_seq BETWEEN s.from_seq AND s.to_seq), c.next_seq)) AS till

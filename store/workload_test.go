@@ -98,7 +98,7 @@ func remember(t *testing.T, s *store.Store, c *store.Conversation) {
 
 func delegate(t *testing.T, c *store.Conversation) {
 	t.Helper()
-	task := check.Must(c.Tasks().Begin(ctx, store.NewTask{Message: "find it", Most: 5, Chain: 5, Turn: 7, Task: store.Task{Agent: "cairn", Text: "find it", Began: 8, Sources: []int64{7}}}))(t)
+	task := check.Must(c.Tasks().Begin(ctx, store.NewTask{Message: "find it", Max: 5, Chain: 5, Turn: 7, Task: store.Task{Agent: "cairn", Text: "find it", Began: 8, Sources: []int64{7}}}))(t)
 	child := find(t, c.Store(), task.Conversation)
 	check.Must(child.Tasks().Final(ctx, []string{"m1"}))(t)
 	check.Must(child.Tasks().End(ctx, store.TaskDone, "finder", "found"))(t)

@@ -166,7 +166,7 @@ func problemOf(log *slog.Logger, r *http.Request, err error) *Problem {
 		return invalid("The memory cannot be saved: %v.", err)
 	case errors.As(err, &state):
 		return problem(http.StatusConflict, "The memory is %s, so it cannot be changed this way.", state.State)
-	case errors.Is(err, memory.ErrSaid):
+	case errors.Is(err, memory.ErrDuplicate):
 		return problem(http.StatusConflict, "Another memory now says the same.")
 	case errors.Is(err, context.DeadlineExceeded):
 		return problem(http.StatusServiceUnavailable, "The answer took too long. Try again, or ask for less.")

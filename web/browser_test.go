@@ -23,7 +23,7 @@ import (
 func hostileRig(t *testing.T) *rig {
 	r := newRig(t, rigOptions{says: "Noted <b>in bold</b>."})
 	c := r.past("terminal:"+hostile, hostile)
-	must(c.Tasks().Begin(t.Context(), store.NewTask{Task: store.Task{Agent: "researcher", Text: hostile}, Message: hostile, Most: 4}))
+	must(c.Tasks().Begin(t.Context(), store.NewTask{Task: store.Task{Agent: "researcher", Text: hostile}, Message: hostile, Max: 4}))
 	r.past(here, append(append(wordstest.Texts(), hostile), plots(30)...)...)
 	r.say(here, hostile)
 	r.remember("Ada prefers " + hostile)

@@ -133,8 +133,23 @@ func (c Calls) InLastHour() (made, limit int) {
 // ForTurn returns the function called before each model call of a turn; its error stops the call: a *SpentError, or
 // llm.ErrTooManyCalls after so many calls. A turn that has started may finish, even if that spends more than a budget allows.
 func (c Calls) ForTurn(most int) func() error {
-	t := &turnCalls{calls: c, most: most}
-	return t.take
+	count := 0
+	return func() error {
+		if count == most {
+			return llm.ErrTooManyCalls
+		}
+		if count == 0 {
+			if err := c.control.afford(); err != nil {
+				return err
+			}
+		}
+		limit := c.control.Rules().CallsPerHour
+		err := c.take(limit, limit, true)
+		if err == nil {
+			count++
+		}
+		return err
+	}
 }
 
 // ForSummary returns why no model may be called for a summary now, a *SpentError, and counts a call if one may be and counts is set.
@@ -166,30 +181,6 @@ func (c Calls) take(limit, most int, counts bool) error {
 }
 
 func (c Calls) key() string { return "call in " + c.account }
-
-// turnCalls counts the calls of one turn.
-type turnCalls struct {
-	calls Calls
-	most  int
-	made  int
-}
-
-func (t *turnCalls) take() error {
-	if t.made == t.most {
-		return llm.ErrTooManyCalls
-	}
-	if t.made == 0 {
-		if err := t.calls.control.afford(); err != nil {
-			return err
-		}
-	}
-	limit := t.calls.control.Rules().CallsPerHour
-	err := t.calls.take(limit, limit, true)
-	if err == nil {
-		t.made++
-	}
-	return err
-}
 
 // SpentError says that a budget, or a conversation's calls for this hour, are spent.
 type SpentError struct {

@@ -139,7 +139,7 @@ func changeMemory(ctx context.Context, c *Call, id int64, change func() error) (
 		err = sentences.NewProblem(fmt.Sprintf("This conversation has no memory %d. Change memories of another conversation there.", id))
 	case wrong:
 		err = sentences.NewProblem(fmt.Sprintf("Memory %d is %s, so this changes nothing.", id, state.State))
-	case errors.Is(err, memory.ErrSaid):
+	case errors.Is(err, memory.ErrDuplicate):
 		err = sentences.NewProblem(c.Speaker.Sayf("Memory %d stays forgotten: another one now says the same. /forget that one first.", id))
 	}
 	return m, err

@@ -107,7 +107,7 @@ func TestReasonsOfDroppedLinesAreTranslated(t *testing.T) {
 		{Seq: 2, Turn: 2, Time: at, Author: "Ben", AuthorID: "Ben", Role: llm.RoleUser, Text: "I talk to the bank on 9 March about the loan."},
 		{Seq: 3, Turn: 3, Time: at, Author: "Ada", AuthorID: "Ada", Role: llm.RoleUser, Text: "Could we keep the old oak doors? I like them, and the roof has 3 leaks."},
 		{Seq: 4, Turn: 4, Time: at, Author: "Ben", AuthorID: "Ben", Role: llm.RoleUser, Text: "Yes, we can, and I will ask for the permit, which takes six weeks."},
-	}, summarize.MostOfMessage))
+	}, summarize.MaxMessage))
 	for _, line := range []string{
 		"- The renovation of the parish hall costs 99,000 EUR (#1).",
 		"- Ben talks to the bank about the loan on 19 April (#2).",

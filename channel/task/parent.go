@@ -97,9 +97,9 @@ func (p *Parent) write(ctx context.Context, o order) (n store.NewTask, err error
 	}
 	return store.NewTask{
 		Task: store.Task{
-			Agent: o.Agent, Text: text, Own: settings, Above: terms.Above, Began: terms.Next - 1, Sources: sources, Author: o.author,
+			Agent: o.Agent, Text: text, Set: settings, Above: terms.Above, Began: terms.Next - 1, Sources: sources, Author: o.author,
 		},
-		Message: fmt.Sprintf("<task>\n%s\n</task>%s", text, briefing), Turn: o.turn, Most: maxOpen, Chain: terms.Limits.perMessage(),
+		Message: fmt.Sprintf("<task>\n%s\n</task>%s", text, briefing), Turn: o.turn, Max: maxOpen, Chain: terms.Limits.perMessage(),
 	}, nil
 }
 

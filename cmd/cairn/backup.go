@@ -149,8 +149,8 @@ func (a *app) purge(ctx context.Context, p purge) error {
 	}
 	return a.withStore(ctx, p.dryRun, func(db *store.Store) error {
 		if !p.dryRun {
-			db.Held().Watch(privacy.In(db).Apply)
-			if err := db.Held().Deliver(ctx); err != nil { // a killed bot may have left some
+			db.Deliveries().Watch(privacy.In(db).Apply)
+			if err := db.Deliveries().Deliver(ctx); err != nil { // a killed bot may have left some
 				return err
 			}
 		}

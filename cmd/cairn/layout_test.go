@@ -156,8 +156,8 @@ func TestOneFunctionWritesTimes(t *testing.T) {
 // goroutine of a conversation owns.
 const mostMethods, mostFields = 20, 20
 
-// wide are the types that may have more: a pure value, and the engine, whose methods follow a turn from its begin to its end.
-var wide = map[string]int{"transcript.View": 31, "compactor.Compactor": 30}
+// wide are the types that may have more: a pure value.
+var wide = map[string]int{"transcript.View": 31}
 
 // TestHandlesAreSmall limits the methods of types. The doubles of platforms are exempt: their
 // methods are what a test may trigger.

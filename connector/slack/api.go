@@ -69,6 +69,26 @@ func (a *api) fetch(ctx context.Context, address string) ([]byte, error) {
 	return into.Bytes(), err
 }
 
+// channels lists the channels of some kinds that the bot is in, from at most maxPages pages of the list; more: there are others, or
+// there may be, after an error.
+func (a *api) channels(ctx context.Context, kinds []string, maxPages int) (all []slackgo.Channel, more bool, err error) {
+	cursor := ""
+	for range maxPages {
+		page, next, err := a.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
+			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
+		})
+		if err != nil {
+			return all, true, err
+		}
+		all = append(all, page...)
+		if next == "" || next == cursor {
+			return all, false, nil
+		}
+		cursor = next
+	}
+	return all, true, nil
+}
+
 // sameHost rejects redirects to another host or scheme, because requests contain a token.
 func sameHost(r *http.Request, via []*http.Request) error {
 	first := via[0].URL

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	slackgo "github.com/slack-go/slack"
 	"golang.org/x/time/rate"
 
 	"cairn/channel"
@@ -113,6 +112,7 @@ const (
 	pagePause    = 2400 * time.Millisecond
 	listTimeout  = 2 * time.Minute  // for the list of channels, including waits for rate limits
 	maxListPause = 10 * time.Minute // between attempts to list the channels
+	maxListPages = 100              // of the list, more than rate limits allow in listTimeout
 )
 
 // missed is what a backfill reads.
@@ -183,29 +183,19 @@ func (b *backfill) read(m missed) {
 	}
 }
 
+// kinds are those of channels; the first two have names.
 var kinds = []string{"public_channel", "private_channel", "mpim", "im"}
 
 // memberships returns the channels that the bot is in, as gaps that begin nowhere.
 func (b *backfill) memberships(ctx context.Context) (all []channel.Gap, err error) {
 	ctx, cancel := context.WithTimeout(background(ctx, nil), listTimeout)
 	defer cancel()
-	cursor := ""
-	for {
-		page, next, err := b.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
-			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
-		})
-		if err != nil {
-			return nil, err
+	channels, _, err := b.api.channels(ctx, kinds, maxListPages)
+	for _, c := range channels {
+		all = append(all, channel.Gap{Conversation: b.self.place(c.ID, "").String()})
+		if c.Name != "" {
+			b.names.set(c.ID, c.Name)
 		}
-		for _, c := range page {
-			all = append(all, channel.Gap{Conversation: b.self.place(c.ID, "").String()})
-			if c.Name != "" {
-				b.names.set(c.ID, c.Name)
-			}
-		}
-		if next == "" || next == cursor {
-			return all, nil
-		}
-		cursor = next
 	}
+	return all, err
 }

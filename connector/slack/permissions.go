@@ -66,24 +66,11 @@ const checkedPages = 5
 func (s *Slack) readOnly(ctx context.Context) (all []channel.Unwritable, checked int, more bool) {
 	ctx, cancel := context.WithTimeout(ctx, s.times.check)
 	defer cancel()
-	cursor := ""
-	for range checkedPages {
-		page, next, err := s.api.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
-			Cursor: cursor, Types: kinds[:2], Limit: pageSize, ExcludeArchived: true,
-		})
-		if err != nil {
-			return all, checked, true
+	channels, more, _ := s.api.channels(ctx, kinds[:2], checkedPages) // an error leaves more to read
+	for _, c := range channels {
+		if c.IsReadOnly {
+			all = append(all, channel.Unwritable{Conversation: s.self.place(c.ID, "").String(), Label: chat.PlaceLabel("", c.Name, ""), Why: channel.ChannelReadOnly})
 		}
-		checked += len(page)
-		for _, c := range page {
-			if c.IsReadOnly {
-				all = append(all, channel.Unwritable{Conversation: s.self.place(c.ID, "").String(), Label: chat.PlaceLabel("", c.Name, ""), Why: channel.ChannelReadOnly})
-			}
-		}
-		if next == "" || next == cursor {
-			return all, checked, false
-		}
-		cursor = next
 	}
-	return all, checked, true
+	return all, len(channels), more
 }

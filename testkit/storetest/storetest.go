@@ -72,7 +72,7 @@ func OpenStore(t testing.TB, dir string) *store.Store {
 	t.Helper()
 	CopyEmpty(t, dir)
 	s := check.Must(store.Open(Ctx, store.Options{Dir: dir}))(t)
-	s.Held().Watch(privacy.In(s).Apply)
+	s.Deliveries().Watch(privacy.In(s).Apply)
 	t.Cleanup(func() { s.Close() })
 	return s
 }

@@ -1,4 +1,4 @@
-// Held deliveries: messages that arrive while VACUUM locks the database.
+// Deliveries that arrive while VACUUM locks the database: they are held in a small database of their own.
 
 package store
 
@@ -17,9 +17,9 @@ import (
 	"sync/atomic"
 )
 
-// Held is a small database that accepts deliveries while VACUUM locks the store. Each delivery holds the gate
+// Deliveries are a small database that accepts deliveries while VACUUM locks the store. Each delivery holds the gate
 // shared; opening or closing the file holds it exclusively.
-type Held struct {
+type Deliveries struct {
 	path  string
 	only  sync.Mutex   // locked by Vacuum and Deliver, which must not run at the same time; locked before gate
 	gate  sync.RWMutex // guards db
@@ -36,10 +36,10 @@ type Delivery struct {
 	Deleted      []string // platform ids
 }
 
-const heldName = "cairn.held"
+const deliveriesName = "cairn.held"
 
 // open sends deliveries to the file from now on, and waits for those in flight.
-func (h *Held) open(ctx context.Context) error {
+func (h *Deliveries) open(ctx context.Context) error {
 	h.gate.Lock()
 	defer h.gate.Unlock()
 	if h.db != nil {
@@ -59,11 +59,11 @@ func (h *Held) open(ctx context.Context) error {
 }
 
 // Watch sets the function that applies held deliveries. It must be called once, before the store is used.
-func (h *Held) Watch(apply func(ctx context.Context, d Delivery) error) { h.apply = apply }
+func (h *Deliveries) Watch(apply func(ctx context.Context, d Delivery) error) { h.apply = apply }
 
 // Hold stores a delivery durably if the database is being rewritten, or while an earlier one, whose message it may edit or delete,
 // is still held; it is applied afterwards. Otherwise it calls now, which applies it; rewriting does not start before now returns.
-func (h *Held) Hold(ctx context.Context, d Delivery, now func() error) error {
+func (h *Deliveries) Hold(ctx context.Context, d Delivery, now func() error) error {
 	if h.stuck.Load() && h.only.TryLock() {
 		_ = h.deliver(ctx) // Deliver reports why it fails
 		h.only.Unlock()
@@ -85,15 +85,15 @@ func (h *Held) Hold(ctx context.Context, d Delivery, now func() error) error {
 }
 
 // Deliver applies the held deliveries, in order, including those of a killed process, and removes the file. New deliveries wait
-// until it has finished. ErrHeld: a row cannot be read; it stays in the file.
-func (h *Held) Deliver(ctx context.Context) error {
+// until it has finished. ErrDeliveries: a row cannot be read; it stays in the file.
+func (h *Deliveries) Deliver(ctx context.Context) error {
 	h.only.Lock()
 	defer h.only.Unlock()
 	return Fail("deliver what was held", h.deliver(ctx))
 }
 
 // deliver is Deliver for callers that have locked only.
-func (h *Held) deliver(ctx context.Context) error {
+func (h *Deliveries) deliver(ctx context.Context) error {
 	if _, err := os.Stat(h.path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (h *Held) deliver(ctx context.Context) error {
 	if err == nil {
 		err = h.drain(ctx)
 	}
-	h.stuck.Store(err != nil && !errors.Is(err, ErrHeld))
+	h.stuck.Store(err != nil && !errors.Is(err, ErrDeliveries))
 	if h.stuck.Load() {
 		return err
 	}
@@ -120,7 +120,7 @@ func (h *Held) deliver(ctx context.Context) error {
 }
 
 // drain applies row by row. A message that is delivered twice is deduped by its id.
-func (h *Held) drain(ctx context.Context) error {
+func (h *Deliveries) drain(ctx context.Context) error {
 	for {
 		var id int64
 		var row []byte
@@ -134,7 +134,7 @@ func (h *Held) drain(ctx context.Context) error {
 		var d Delivery
 		if err := gob.NewDecoder(bytes.NewReader(row)).Decode(&d); err != nil {
 			return fmt.Errorf("%w: row %d of %s, a message that arrived while the database was rewritten, cannot be read: "+
-				"keep a copy of the file, move it away, and start again: %w", ErrHeld, id, h.path, err)
+				"keep a copy of the file, move it away, and start again: %w", ErrDeliveries, id, h.path, err)
 		}
 		err = h.apply(ctx, d)
 		if err == nil {

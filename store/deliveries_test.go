@@ -22,7 +22,7 @@ import (
 // hold delivers a message like the hub, and returns whether it was held.
 func hold(s *store.Store, d store.Delivery) (kept bool, err error) {
 	kept = true
-	err = s.Held().Hold(ctx, d, func() error {
+	err = s.Deliveries().Hold(ctx, d, func() error {
 		kept = false
 		return privacy.In(s).Apply(ctx, d)
 	})
@@ -54,12 +54,12 @@ func TestHeldDeliveries(t *testing.T) {
 	} {
 		check.Equal(t, fmt.Sprintf("%+v is held", d), check.Must(hold(s, d))(t), true)
 	}
-	err := s.Held().Hold(ctx, sent(name, store.Inbound{Text: "of nobody"}), nil)
+	err := s.Deliveries().Hold(ctx, sent(name, store.Inbound{Text: "of nobody"}), nil)
 	check.That(t, err != nil, "a message without an id is held")
 	check.Equal(t, "permissions", check.Must(os.Stat(filepath.Join(dir, store.HeldName)))(t).Mode().Perm(), 0o600)
 	s.Close() // as left by a killed process
 	s = storetest.OpenStore(t, dir)
-	check.NoError(t, s.Held().Deliver(ctx))
+	check.NoError(t, s.Deliveries().Deliver(ctx))
 	check.Error(t, check.ErrorOf(os.Stat(filepath.Join(dir, store.HeldName))), fs.ErrNotExist)
 	check.Equal(t, "held after the rewrite", check.Must(hold(s, sent(name, said(7, "seventh"))))(t), false)
 	taken := deliver(t, find(t, s, name))
@@ -78,15 +78,15 @@ func TestHeldDeliveriesAreAppliedOnce(t *testing.T) {
 	}
 	var all sync.WaitGroup
 	for range 4 {
-		all.Go(func() { check.Error(t, s.Held().Deliver(ctx), nil) })
+		all.Go(func() { check.Error(t, s.Deliveries().Deliver(ctx), nil) })
 	}
 	all.Wait()
 	check.EqualAll(t, "dequeued", texts(deliver(t, find(t, s, "terminal:new"))), want)
 	check.NoError(t, s.Rewriting(ctx))
 	check.Must(s.HeldRows().Exec("INSERT INTO held (delivery) VALUES (x'00')"))(t)
 	for range 2 {
-		err := s.Held().Deliver(ctx)
-		check.Error(t, err, store.ErrHeld)
+		err := s.Deliveries().Deliver(ctx)
+		check.Error(t, err, store.ErrDeliveries)
 		check.ErrorContains(t, "error", err, s.HeldPath())
 		check.NoError(t, check.ErrorOf(os.Stat(s.HeldPath())))
 	}
@@ -97,17 +97,17 @@ func TestDeliveriesWaitBehindOneThatFailed(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	check.NoError(t, s.Rewriting(ctx))
 	failed := errors.New("locked")
-	s.Held().Watch(func(context.Context, store.Delivery) error { return failed })
+	s.Deliveries().Watch(func(context.Context, store.Delivery) error { return failed })
 	check.Must(hold(s, sent("terminal:new", said(1, "one"), said(2, "two"))))(t)
-	check.Error(t, s.Held().Deliver(ctx), failed)
+	check.Error(t, s.Deliveries().Deliver(ctx), failed)
 	check.Equal(t, "held behind it", check.Must(hold(s, sent("terminal:new", said(3, "three"))))(t), true)
 	canceled, cancel := context.WithCancel(ctx)
-	s.Held().Watch(func(_ context.Context, d store.Delivery) error { cancel(); return privacy.In(s).Apply(ctx, d) })
-	check.Error(t, s.Held().Deliver(canceled), context.Canceled) // it was applied, and not removed
-	s.Held().Watch(privacy.In(s).Apply)
+	s.Deliveries().Watch(func(_ context.Context, d store.Delivery) error { cancel(); return privacy.In(s).Apply(ctx, d) })
+	check.Error(t, s.Deliveries().Deliver(canceled), context.Canceled) // it was applied, and not removed
+	s.Deliveries().Watch(privacy.In(s).Apply)
 	check.Must(hold(s, store.Delivery{Conversation: "terminal:new", Deleted: []string{said(1, "").ID, said(3, "").ID}}))(t)
 	check.Equal(t, "held afterwards", check.Must(hold(s, sent("terminal:new", said(4, "four"))))(t), false)
-	check.NoError(t, s.Held().Deliver(ctx))
+	check.NoError(t, s.Deliveries().Deliver(ctx))
 	check.EqualAll(t, "dequeued", texts(deliver(t, find(t, s, "terminal:new"))), []string{"two", "four"})
 }
 
@@ -132,7 +132,7 @@ func TestKillWithHeldDeliveries(t *testing.T) {
 		timer.Stop()
 		_ = bot.Wait()
 		s := storetest.OpenStore(t, dir)
-		check.NoError(t, s.Held().Deliver(ctx))
+		check.NoError(t, s.Deliveries().Deliver(ctx))
 		c := find(t, s, "terminal:held")
 		var taken []chat.Message
 		for more := deliver(t, c); len(more) > 0; more = deliver(t, c) {
@@ -155,7 +155,7 @@ func TestKillWithHeldDeliveries(t *testing.T) {
 func holdAgainAndAgain(dir string) {
 	s := must(store.Open(ctx, store.Options{Dir: dir}))
 	counts := must(must(s.Conversation(ctx, "terminal:held")).Transcript().Counts(ctx))
-	s.Held().Watch(privacy.In(s).Apply)
+	s.Deliveries().Watch(privacy.In(s).Apply)
 	go func() {
 		for {
 			must(0, s.Upkeep().Vacuum(ctx))

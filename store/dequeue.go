@@ -1,4 +1,4 @@
-// Taking up: moving waiting messages from the inbox to the transcript.
+// Dequeuing: moving waiting messages from the inbox to the transcript.
 
 package store
 
@@ -14,11 +14,11 @@ import (
 // All is the end of the inbox, as a row.
 const All = math.MaxInt64
 
-// Due is what a conversation has to do before it takes up messages.
+// Due is what a conversation has to do before it dequeues messages.
 type Due struct {
 	Waiting    int   // messages in the inbox
 	Last       int64 // row of the message delivered last: later ones come after it; 0: none is waiting
-	Asked      bool  // a waiting message is addressed to the bot
+	Addressed  bool  // a waiting message is addressed to the bot
 	Incomplete bool  // the connector can find out more about a waiting message
 	Gap        bool  // messages may have been missed
 	Session    bool  // a new one is wanted
@@ -26,7 +26,7 @@ type Due struct {
 
 // Due checks what there is to do, in one statement because every turn calls it.
 func (in Inbox) Due(ctx context.Context) (d Due, err error) {
-	err = in.c.row(ctx, "read what waits in the inbox", []any{&d.Waiting, &d.Last, &d.Asked, &d.Incomplete, &d.Gap, &d.Session},
+	err = in.c.row(ctx, "read what waits in the inbox", []any{&d.Waiting, &d.Last, &d.Addressed, &d.Incomplete, &d.Gap, &d.Session},
 		`SELECT (SELECT count(*) FROM inbox WHERE conversation = ?1),
 		coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
 		EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND addressed),
@@ -46,32 +46,32 @@ func (in Inbox) Due(ctx context.Context) (d Due, err error) {
 // there on all are one turn, which now waits for its answer. Messages that arrived before since
 // are too old to answer: Dequeue treats them as not addressed to the bot. Their age is the time
 // that has passed, where this process knows it, not the difference of clock times.
-func (in Inbox) Dequeue(ctx context.Context, upTo int64, budget int, since time.Time) (taken []chat.Message, err error) {
-	taken, err = Update(ctx, in.c, "take up messages", func(tx *Tx) []chat.Message { return in.dequeue(tx, upTo, budget, since) })
-	for _, m := range taken {
+func (in Inbox) Dequeue(ctx context.Context, upTo int64, budget int, since time.Time) (dequeued []chat.Message, err error) {
+	dequeued, err = Update(ctx, in.c, "take up messages", func(tx *Tx) []chat.Message { return in.dequeue(tx, upTo, budget, since) })
+	for _, m := range dequeued {
 		in.c.store.arrivals.Delete(waitingMessage{in.c.id, m.ID})
 	}
-	return taken, err
+	return dequeued, err
 }
 
 func (in Inbox) dequeue(tx *Tx, upTo int64, budget int, since time.Time) []chat.Message {
 	next := nextSeq(tx, in.c.id)
-	taken, last := in.oldest(tx, next, upTo, budget, since)
-	if len(taken) == 0 {
+	dequeued, last := in.oldest(tx, next, upTo, budget, since)
+	if len(dequeued) == 0 {
 		return nil
 	}
 	if next == 1 {
 		inherit(tx, in.c)
 	}
 	turn := int64(0) // the one that will be answered
-	for i := range taken {
-		m := &taken[i]
+	for i := range dequeued {
+		m := &dequeued[i]
 		if m.Addressed && turn == 0 {
 			turn = m.Seq
 		}
 		m.Turn = cmp.Or(turn, m.Seq)
 	}
-	Transcript(in).add(tx, taken, func(m chat.Message) any {
+	Transcript(in).add(tx, dequeued, func(m chat.Message) any {
 		switch {
 		case m.Turn != m.Seq:
 			return nil
@@ -85,7 +85,7 @@ func (in Inbox) dequeue(tx *Tx, upTo int64, budget int, since time.Time) []chat.
 	if getValue[bool](tx, "SELECT unread_from > 0 FROM conversations WHERE id = ?", in.c.id) { // they are shown before what is not read
 		in.c.NextVersion(tx)
 	}
-	return taken
+	return dequeued
 }
 
 // oldest reads the messages of the inbox up to a row that fit the budget, with seqs from next on, and the last one's row.
@@ -95,7 +95,7 @@ func (in Inbox) oldest(tx *Tx, next, upTo int64, budget int, since time.Time) (f
 		ORDER BY id LIMIT ?3`, upTo, atOnce)
 	places := make(map[string]int64) // of those found so far
 	left := budget
-	asked := false
+	addressed := false
 	for _, waits := range waiting {
 		if waits.Incomplete {
 			break
@@ -109,9 +109,9 @@ func (in Inbox) oldest(tx *Tx, next, upTo int64, budget int, since time.Time) (f
 		m.Addressed = m.Addressed && in.arrivedSince(waits, since)
 		m.Optional = m.Optional && m.Addressed
 		Transcript(in).resolve(tx, &m, places)
-		if m.Addressed && !asked { // what is only context does not shorten the turn
+		if m.Addressed && !addressed { // what is only context does not shorten the turn
 			left = budget
-			asked = true
+			addressed = true
 		}
 		if left -= m.Tokens; left < 0 && len(found) > 0 {
 			break
@@ -159,14 +159,14 @@ type waitingMessage struct {
 // arrivedSince reports whether a message arrived at then or later. The time in this process has a monotonic clock, so it
 // stays right when the clock is set. For a message that an earlier process delivered, only its wall clock time is known.
 func (in Inbox) arrivedSince(m Inbound, then time.Time) bool {
-	if came, known := in.c.store.arrivals.Load(waitingMessage{in.c.id, m.ID}); known {
-		return !came.(time.Time).Before(then)
+	if arrived, known := in.c.store.arrivals.Load(waitingMessage{in.c.id, m.ID}); known {
+		return !arrived.(time.Time).Before(then)
 	}
 	return m.received >= then.UnixMilli()
 }
 
-// saidAs finds the message with a platform ID, waiting or not, or the bot's reply that was sent under it.
-func (tr Transcript) saidAs(tx *Tx, id string) (m chat.Message, found bool) {
+// sentAs finds the message with a platform ID, waiting or not, or the bot's reply that was sent under it.
+func (tr Transcript) sentAs(tx *Tx, id string) (m chat.Message, found bool) {
 	if id == "" {
 		return m, false
 	}
