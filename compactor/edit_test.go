@@ -148,7 +148,7 @@ func TestDeletedTextLeavesNoBytes(t *testing.T) {
 	slow(t)
 	synctest.Test(t, func(t *testing.T) {
 		g := &secretRig{ctx: t.Context(), release: make(chan struct{})}
-		g.rig = &rig{t: t, dir: t.TempDir(), name: channelAbove, window: 6000, policy: plainPolicy()}
+		g.rig = &rig{t: t, folder: folder{dir: t.TempDir()}, name: channelAbove, window: 6000, policy: plainPolicy()}
 		g.worker = &llmtest.Model{Func: repeating("the third one", g.release)}
 		g.tune = append(g.tune, func(o *compactor.Options) { o.Log = g.log.logger() })
 		g.open()
@@ -234,10 +234,10 @@ func (g *secretRig) summarize() {
 // word, also after a restart.
 func (g *secretRig) deleteAll() {
 	check.NoError(g.t, privacy.Of(g.conv).Delete(g.ctx, []string{g.one.ID, g.two.ID, g.three.ID, "w1", "elsewhere"}))
-	g.gone = map[int64]bool{g.one.Seq: true, g.two.Seq: true, g.three.Seq: true}
-	for i, m := range g.said { // as the disk has them now
+	g.deleted = map[int64]bool{g.one.Seq: true, g.two.Seq: true, g.three.Seq: true}
+	for i, m := range g.messages { // as the disk has them now
 		if now, err := g.conv.Transcript().Message(g.ctx, m.Seq); err == nil {
-			g.said[i] = now
+			g.messages[i] = now
 		}
 	}
 	g.c.Reread()

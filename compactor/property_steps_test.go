@@ -161,7 +161,7 @@ func (m *machine) importHistory(rt *rapid.T) {
 	}
 	taken, err := m.r.conv.Past().Import(context.Background(), said)
 	check.Require(rt, err == nil && len(taken) == n, "%d of %d messages were imported: %v", len(taken), n, err)
-	m.r.said = append(m.r.said, taken...)
+	m.r.messages = append(m.r.messages, taken...)
 	m.r.restart()
 }
 
@@ -174,7 +174,7 @@ func (m *machine) inbound(n int, text string) store.Inbound {
 
 func (m *machine) deliverMessages(rt *rapid.T) {
 	m.r.quiet = m.silent || chance(rt, 3, "nobody speaks to the bot")
-	m.r.deliverNotes(fmt.Sprintf("note %d %s", len(m.r.said), m.text(rt)))
+	m.r.deliverNotes(fmt.Sprintf("note %d %s", len(m.r.messages), m.text(rt)))
 }
 
 // burst delivers some messages before any is dequeued, some of them twice, and some known ones.
@@ -182,11 +182,11 @@ func (m *machine) burst(rt *rapid.T) {
 	r := m.r
 	ctx := context.Background()
 	n := 2 + below(rt, 3, "messages")
-	if len(r.said) == 0 {
+	if len(r.messages) == 0 {
 		m.deliverMessages(rt)
 		return
 	}
-	first := len(r.said)
+	first := len(r.messages)
 	for i := range n {
 		in := m.inbound(first+1+i, fmt.Sprintf("note %d %s", first+i, m.text(rt)))
 		for range 1 + below(rt, 2, "times") {
@@ -194,12 +194,12 @@ func (m *machine) burst(rt *rapid.T) {
 		}
 	}
 	m.repeat(rt)
-	for len(r.said) < first+n {
-		check.Require(rt, r.dequeue() > 0, "got %d of %d messages dequeued", len(r.said)-first, n)
+	for len(r.messages) < first+n {
+		check.Require(rt, r.dequeue() > 0, "got %d of %d messages dequeued", len(r.messages)-first, n)
 		r.c.Check(ctx)
 		m.waitForWorker(rt)
 	}
-	check.Require(rt, len(r.said) == first+n, "delivered %d messages, got %d", n, len(r.said)-first)
+	check.Require(rt, len(r.messages) == first+n, "delivered %d messages, got %d", n, len(r.messages)-first)
 }
 
 // redeliver delivers known messages again, in any order; nothing changes.
@@ -211,10 +211,10 @@ func (m *machine) redeliver(rt *rapid.T) {
 
 func (m *machine) repeat(rt *rapid.T) {
 	for range below(rt, 6, "repetitions") {
-		if len(m.r.said) == 0 {
+		if len(m.r.messages) == 0 {
 			return
 		}
-		said := m.r.said[below(rt, len(m.r.said), "repeated")]
+		said := m.r.messages[below(rt, len(m.r.messages), "repeated")]
 		if said.Role != llm.RoleUser {
 			continue
 		}
