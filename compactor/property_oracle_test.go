@@ -159,7 +159,7 @@ func (m *machine) checkRecovers(rt *rapid.T) {
 	m.restart(rt)                                               // forgets the backoff
 	r.c.Compact(compactor.OnManual, "")                         // and the undo hold ends
 	for still := 0; still < 2; still++ {
-		check.Require(rt, m.now().Sub(m.clock) <= 10*24*time.Hour, "the engine does not become idle")
+		check.Require(rt, m.now().Sub(m.start) <= 10*24*time.Hour, "the engine does not become idle")
 		before := m.disk.version.Load()
 		m.advanceClock(31 * time.Minute)
 		r.waitIdle()

@@ -25,25 +25,36 @@ type machine struct {
 	channel string // the channel above this thread; empty: no thread
 
 	limits
+	manner
+	heldWorker
+	clock
+	refusing bool          // the disk refuses what compactions write
+	asked    *chat.Message // the question of the running turn; nil: none runs
+
+	problem atomic.Pointer[string]
+	last    view // the last request
+	oracle
+}
+
+// manner is how people and program behave in a history.
+type manner struct {
 	loose  bool // nobody waits for the worker
 	hooked bool // a hook is asked before each job
 	silent bool // no message is addressed to the bot
+}
 
-	mood     atomic.Int32 // how the worker behaves
-	next     atomic.Pointer[gate]
-	gate     *gate // the last one
-	parked   chan struct{}
-	held     bool // the worker waits at the gate
-	refusing bool // the disk refuses what compactions write
-	asked    *chat.Message
-	ticks    atomic.Int64 // since clock, in seconds
-	clock    time.Time
+// heldWorker is a worker that can be held at a gate.
+type heldWorker struct {
+	mood   atomic.Int32 // how the worker behaves
+	next   atomic.Pointer[gate]
+	gate   *gate // the last one
+	parked chan struct{}
+	held   bool // the worker waits at the gate
+}
 
-	problem atomic.Pointer[string]
-	applied atomic.Int64
-
-	last view // the last request
-
+// oracle is what is known of the summaries, besides the engine.
+type oracle struct {
+	applied    atomic.Int64
 	preparedIn int    // the step of the owner in which something was prepared last
 	preparedBy *owner // the owner of that step: a new one counts from 0
 	before     int    // the usage then
@@ -51,9 +62,15 @@ type machine struct {
 	written    int    // lines of summaries that people wrote
 }
 
-func (m *machine) now() time.Time { return m.clock.Add(time.Duration(m.ticks.Load()) * time.Second) }
+// clock is the time in a history.
+type clock struct {
+	ticks atomic.Int64 // since start, in seconds
+	start time.Time
+}
 
-func (m *machine) advanceClock(d time.Duration) { m.ticks.Add(int64(d / time.Second)) }
+func (c *clock) now() time.Time { return c.start.Add(time.Duration(c.ticks.Load()) * time.Second) }
+
+func (c *clock) advanceClock(d time.Duration) { c.ticks.Add(int64(d / time.Second)) }
 
 type operation struct {
 	name   string

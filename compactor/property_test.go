@@ -126,7 +126,8 @@ func (o rapidAdapter) Error(args ...any)                 { o.rt.Error(args...) }
 func (o rapidAdapter) Errorf(format string, args ...any) { o.rt.Errorf(format, args...) }
 
 func newMachine(t *testing.T, rt *rapid.T, f *file, all *tally) *machine {
-	m := &machine{f: f, tally: all, parked: make(chan struct{}, 100), clock: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	m := &machine{f: f, tally: all, clock: clock{start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
+	m.parked = make(chan struct{}, 100)
 	f.histories++
 	m.r = &rig{
 		t: rapidAdapter{t, rt}, folder: f.borrow(),
