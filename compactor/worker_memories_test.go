@@ -31,7 +31,7 @@ func TestOptedOutPersonIsInNoMemory(t *testing.T) {
 		r := newRig(t, 6000, model)
 		check.NoError(t, check.ErrorOf(privacy.Of(r.conv).OptOut(t.Context(), "u1", "Ada", true)))
 		for len(r.c.Status().Stack) == 0 {
-			r.deliverNotes(fmt.Sprintf("I decided to buy %d parrots, my name is Ada. %s", len(r.said), filler(60)))
+			r.deliverNotes(fmt.Sprintf("I decided to buy %d parrots, my name is Ada. %s", len(r.messages), filler(60)))
 			r.waitIdle()
 		}
 		check.Equal(t, "memories by the "+who, r.count("SELECT count(*) FROM memories"), 0)

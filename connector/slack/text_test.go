@@ -113,7 +113,9 @@ func TestTheBotCallsNobody(t *testing.T) {
 	}
 	r.w.Command(general, ann, "/cairn", "pause "+calls)
 	r.eventually("an answer for all", func() bool { return len(r.said(general)) == 2 })
-	for _, m := range append(r.own(general), r.own(general, ann)...) {
+	shown := append(r.own(general), r.own(general, ann)...)
+	check.That(t, len(shown) >= 2, "got %d messages of the bot", len(shown))
+	for _, m := range shown {
 		check.Lacks(t, "there stands", m.Shown(),
 			"<!channel", "<!here", "<!everyone", "<!subteam", "<!CHANNEL", "<@U", "@channel", "@here", "@everyone", "&lt;!channel")
 	}
