@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"cairn/channel/access"
-	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/storetest"
 )
@@ -50,7 +49,7 @@ func TestEditsAreRepeatedAfterReading(t *testing.T) {
 	apply := func(text string) {
 		m := storetest.Said(1, text)
 		m.Time = time.Now()
-		check.NoError(t, e.apply(t.Context(), store.Delivery{Conversation: records.Name(), Edited: &m}))
+		check.NoError(t, e.apply(t.Context(), change{edited: &m}))
 	}
 	e.startReading()
 	apply("the code is 0000") // the message is not there yet

@@ -3,12 +3,9 @@ package channel_test
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,7 +14,6 @@ import (
 	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/chat"
-	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/storetest"
 
@@ -191,28 +187,6 @@ func TestBatchDelivery(t *testing.T) {
 	}
 }
 
-// Another connection holds the database's lock, so that the rewrite takes as long as the test wants.
-func TestDeliveriesDuringRewrite(t *testing.T) {
-	r := newRig(t, echo)
-	r.ask("before")
-	blocker := check.Must(sql.Open("sqlite3", store.File(r.dir)))(t)
-	defer blocker.Close()
-	blocker.SetMaxOpenConns(1)
-	check.Must(blocker.Exec("BEGIN IMMEDIATE"))(t)
-	done := make(chan error)
-	go func() { done <- r.store.Upkeep().Vacuum(context.Background()) }()
-	began := func() bool { return check.ErrorOf(os.Stat(filepath.Join(r.dir, "cairn.held"))) == nil }
-	check.Require(t, check.Soon(began), "the rewrite does not begin")
-	r.say("meanwhile", true)
-	check.NoError(t, r.deliverTo("test:new/place", "from somewhere new", addressed))
-	check.Error(t, check.ErrorOf(r.store.Find(t.Context(), "test:new/place")), store.ErrNotFound) // the database is locked
-	check.Must(blocker.Exec("ROLLBACK"))(t)
-	check.NoError(t, <-done)
-	r.connector.until(t, "all are answered", func() bool { return len(r.connector.sent) == 3 })
-	r.ask("afterwards")
-	check.Len(t, "sent", r.connector.texts(), 4)
-}
-
 // What a history returns during a change is as old as its request; what arrives meanwhile waits.
 func TestSecondGapDuringBackfill(t *testing.T) {
 	p := &platform{}
@@ -234,29 +208,6 @@ func TestSecondGapDuringBackfill(t *testing.T) {
 	r.away()
 	r.catchUp()
 	check.EqualAll(t, "order", r.transcript(), []string{"user: one", "user: two", "user: three", "user: four"})
-}
-
-// A large database is rewritten for minutes: the answer waits, and the model is not asked again.
-func TestReplyWaitsForRewrite(t *testing.T) {
-	inBubble(t, nil, func(t *testing.T, r *rig) {
-		rewriting := make(chan struct{})
-		release := make(chan struct{})
-		r.model.Func = while(func(int) {
-			go func() {
-				check.Error(t, r.store.Update(t.Context(), func(*store.Tx) {
-					close(rewriting)
-					<-release
-				}), nil)
-			}()
-			<-rewriting
-		}, echo)
-		r.say("hello", true)
-		time.Sleep(5 * time.Minute)
-		check.EqualAll(t, "sent until then", r.connector.texts(), nil)
-		close(release)
-		r.waitForReplies()
-		check.EqualAll(t, "sent", r.connector.texts(), []string{"answer 1"})
-	})
 }
 
 // slow is a platform whose clock is an hour ahead of this machine's.

@@ -42,6 +42,7 @@ func (l *loop) awaitEvent(ctx context.Context, engine *compactor.Compactor, even
 			ended := e.State != "" || l.engine != engine || l.runs.broken
 			if ended {
 				known <- e
+				return true
 			}
 			return ended || ctx.Err() != nil
 		})

@@ -1,12 +1,8 @@
 package channel_test
 
 import (
-	"bytes"
 	"context"
-	"database/sql"
-	"encoding/gob"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -62,21 +58,19 @@ func TestForgetMe(t *testing.T) {
 	check.EqualAll(t, "the transcript", r.transcript(), []string{"user: tea"})
 }
 
-// What a person said while the database was rewritten came before their /forget me, too.
-func TestForgetMeReachesHeldMessages(t *testing.T) {
-	r := newRig(t, echo)
-	r.sayAs("u1", "Ada", place, "parrots")
-	m := r.inbound("more parrots", false)
-	var row bytes.Buffer
-	check.NoError(t, gob.NewEncoder(&row).Encode(store.Delivery{Conversation: place, Messages: []channel.Inbound{m}}))
-	file := check.Must(sql.Open("sqlite3", filepath.Join(r.dir, "cairn.held")))(t)
-	check.Must(file.Exec("CREATE TABLE held (id INTEGER PRIMARY KEY, delivery BLOB NOT NULL) STRICT"))(t)
-	check.Must(file.Exec("INSERT INTO held (delivery) VALUES (?)", row.Bytes()))(t)
-	check.NoError(t, file.Close())
-	r.says(ada, place, "/forget me yes", "Deleted: everything of yours")
-	check.NoError(t, r.store.Deliveries().Deliver(t.Context()))
-	r.waitForReplies()
-	check.Len(t, "messages left", r.transcript(), 0)
+// What a person wrote while the database was rewritten came before their /forget me, also where it is their first message.
+func TestForgetMeReachesWaitingMessages(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		r.sayAs("u2", "Bo", place, "tea")
+		r.sayAs("u2", "Bo", "test:other/place", "tea")
+		rewritten := r.rewrite()
+		r.beside(func() { r.sayAs("u1", "Ada", "test:other/place", "parrots") })
+		r.beside(func() { r.says(ada, place, "/forget me everywhere yes", "Deleted: everything of yours") })
+		rewritten()
+		r.waitForReplies()
+		left := "SELECT (SELECT count(*) FROM inbox WHERE author_id = 'u1') + (SELECT count(*) FROM messages WHERE text <> '' AND author_id = 'u1')"
+		check.Equal(t, "messages left", storetest.Number(t, r.store, left), 0)
+	})
 }
 
 // No one waits: while hundreds of messages are deleted, others get answers.

@@ -3,9 +3,9 @@ package channel
 import (
 	"context"
 	"errors"
+	"time"
 
 	"cairn/internal/tokens"
-	"cairn/privacy"
 	"cairn/store"
 )
 
@@ -19,50 +19,33 @@ var ErrRefused = errors.New("not heard here")
 // Text, Attachments and Time of m matter, and a message that was never delivered is ignored.
 func (h *Hub) Edit(ctx context.Context, name string, m Inbound) error {
 	m.Addressed = asksByEdit(h.access.Rules(), name, m, h.o.CatchUp)
-	_, err := h.report(ctx, store.Delivery{Conversation: name, Edited: &m})
-	return err
+	return h.change(ctx, name, change{edited: &m})
 }
 
 // Delete permanently removes messages, by their platform ids.
 func (h *Hub) Delete(ctx context.Context, name string, ids ...string) error {
-	_, err := h.report(ctx, store.Delivery{Conversation: name, Deleted: ids})
-	return err
+	return h.change(ctx, name, change{deleted: ids})
 }
 
-// report applies what a connector reports of a conversation: messages, an edit or deletions. While
-// the database is rewritten it waits in a file, see store.Deliveries; then there are no receipts.
-func (h *Hub) report(ctx context.Context, d store.Delivery) (receipts []store.Receipt, err error) {
-	err = h.o.Store.Deliveries().Hold(ctx, d, func() (err error) {
-		receipts, err = h.apply(ctx, d)
-		return err
-	})
-	return receipts, err
-}
+// deliveryTimeout limits how long what a connector reports waits for the database, which is rewritten at night. What is refused
+// then is not acknowledged: connectors to platforms try again, and people at a terminal or in a browser are asked to.
+const deliveryTimeout = time.Minute
 
-// applyHeld applies a held delivery. Messages of a disabled connector wait in the inbox until it is back.
-func (h *Hub) applyHeld(ctx context.Context, d store.Delivery) error {
-	if _, known := h.connectors[connectorOf(d.Conversation)]; !known {
-		return privacy.In(h.o.Store).Apply(ctx, d)
-	}
-	_, err := h.apply(ctx, d)
-	return err
-}
-
-func (h *Hub) apply(ctx context.Context, d store.Delivery) ([]store.Receipt, error) {
-	if asks := d.Edited != nil && d.Edited.Addressed; len(d.Messages) == 0 && !asks {
-		if records, err := h.stored(ctx, d.Conversation); records == nil {
-			return nil, err
+// change applies an edit or deletions. In a conversation without messages only an edit that addresses the bot matters.
+func (h *Hub) change(ctx context.Context, name string, what change) error {
+	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
+	defer cancel()
+	if what.edited == nil || !what.edited.Addressed {
+		if records, err := h.stored(ctx, name); records == nil {
+			return err
 		}
 	}
-	c, err := h.use(ctx, d.Conversation)
+	c, err := h.use(ctx, name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer h.release(c)
-	if len(d.Messages) > 0 {
-		return c.deliver(ctx, d.Messages)
-	}
-	return nil, c.edits.apply(ctx, d)
+	return c.edits.apply(ctx, what)
 }
 
 // Asked reports whether a message with this platform id was addressed to the bot.

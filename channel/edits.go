@@ -22,25 +22,29 @@ type edits struct {
 
 	mu      sync.Mutex // guards all below
 	reading bool
-	during  []store.Delivery // edits and deletions made since
+	during  []change // made since
 }
 
-// apply applies an edit or deletions that a connector reports.
-func (e *edits) apply(ctx context.Context, d store.Delivery) error {
+// change is an edit or deletions that a connector reports.
+type change struct {
+	edited  *Inbound
+	deleted []string // platform ids
+}
+
+func (e *edits) apply(ctx context.Context, what change) error {
 	e.mu.Lock()
 	if e.reading { // what is read may lack it
-		e.during = append(e.during, d)
+		e.during = append(e.during, what)
 	}
 	e.mu.Unlock()
-	return e.change(ctx, d)
+	return e.write(ctx, what)
 }
 
-// change writes an edit or deletions.
-func (e *edits) change(ctx context.Context, d store.Delivery) error {
-	if d.Edited == nil {
-		return privacy.Of(e.records).Delete(ctx, d.Deleted)
+func (e *edits) write(ctx context.Context, what change) error {
+	if what.edited == nil {
+		return privacy.Of(e.records).Delete(ctx, what.deleted)
 	}
-	seq, changed, err := privacy.Of(e.records).Edit(ctx, *d.Edited)
+	seq, changed, err := privacy.Of(e.records).Edit(ctx, *what.edited)
 	if changed && seq == 0 { // it waits, and may be incomplete now
 		e.wake()
 	}
@@ -61,8 +65,8 @@ func (e *edits) repeat(ctx context.Context) (err error) {
 	e.during = nil
 	e.reading = false
 	e.mu.Unlock()
-	for _, d := range during {
-		err = errors.Join(err, e.change(ctx, d))
+	for _, what := range during {
+		err = errors.Join(err, e.write(ctx, what))
 	}
 	return err
 }

@@ -83,7 +83,6 @@ func New(o Options) *Hub {
 	h.life, h.cancel = context.WithCancel(observe.With(context.Background(), o.Observers...))
 	if o.Store != nil {
 		o.Store.Watch(h.changed)
-		o.Store.Deliveries().Watch(h.applyHeld)
 	}
 	return h
 }
@@ -98,13 +97,13 @@ func (h *Hub) Renew(rules access.Rules) {
 }
 
 // Deliver accepts a message: without an error it is on disk and may be acknowledged. It never waits for the
-// conversation. ErrRefused: the author is not heard there, and nothing was stored.
+// conversation, and at most deliveryTimeout for the database. ErrRefused: the author is not heard there, and nothing was stored.
 func (h *Hub) Deliver(ctx context.Context, name string, m Inbound) (receipt store.Receipt, err error) {
 	receipts, err := h.take(ctx, name, []Inbound{m})
-	if len(receipts) > 0 { // otherwise it is held
-		receipt = receipts[0]
+	if err != nil {
+		return receipt, err
 	}
-	return receipt, err
+	return receipts[0], nil
 }
 
 // DeliverAll accepts several messages in order, without those of people who are not heard there: all or, on error, none.
@@ -128,7 +127,14 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 	if len(heard) == 0 {
 		return nil, ErrRefused
 	}
-	return h.report(ctx, store.Delivery{Conversation: name, Messages: heard})
+	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
+	defer cancel()
+	c, err := h.use(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer h.release(c)
+	return c.deliver(ctx, heard)
 }
 
 // deliver puts messages into the inbox.
@@ -165,9 +171,6 @@ func refusesBot(messages []Inbound, receipts []store.Receipt) bool {
 // Recover takes up what an earlier process left, in conversations that match and whose connector is open, and in
 // their tasks: messages in the inbox, unanswered turns, unsent replies, open tasks. Imports are read without their connector.
 func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool) error {
-	if err := h.o.Store.Deliveries().Deliver(ctx); err != nil {
-		return err
-	}
 	if _, err := h.wakeUnfinished(ctx, match); err != nil {
 		return err
 	}

@@ -294,3 +294,20 @@ func TestConversationThatPanicsAgainWaitsLonger(t *testing.T) {
 		check.Contains(t, "sent after two attempts", r.lastText(), "I was interrupted repeatedly")
 	})
 }
+
+func TestNoticeOutlastsUnreadableSettings(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		r.setFilePolicy(func(p *compactor.Policy) { p.Notify = compactor.NotifyMessage })
+		r.agent.Worker = &llmtest.Model{Func: summarizeRequest}
+		r.throughConnector(&silentConnector{})
+		r.askTurns(10, 30)
+		r.execute("ALTER TABLE overrides RENAME TO elsewhere")
+		r.hub.Renew(access.Rules{})
+		synctest.Wait()
+		r.run("/compact")
+		time.Sleep(time.Minute)
+		r.execute("ALTER TABLE elsewhere RENAME TO overrides")
+		time.Sleep(time.Minute)
+		check.Contains(t, "sent", r.lastText(), "I summarized")
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/channel"
 	"cairn/compactor"
 	"cairn/testkit/check"
 )
@@ -75,5 +76,21 @@ func TestRequestOfDiscardedEngineFails(t *testing.T) {
 		case <-time.After(time.Minute):
 			t.Error("the request never ends")
 		}
+	})
+}
+
+// A connector may have a bug in what it sends without the outbox.
+func TestNoticeThatPanics(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		log := r.captureLog()
+		r.connector.fails = func(channel.Piece) error { panic("send") }
+		r.execute("ALTER TABLE compactions RENAME TO elsewhere")
+		r.say("hello", true)
+		time.Sleep(30 * time.Second)
+		check.Equal(t, "notices that failed", log.count("send_notice_failed"), 1)
+		r.connector.note(func() { r.connector.fails = nil })
+		r.execute("ALTER TABLE elsewhere RENAME TO compactions")
+		time.Sleep(time.Minute)
+		check.EqualAll(t, "transcript", r.transcript(), []string{"user: hello", "assistant: answer 1"})
 	})
 }

@@ -73,7 +73,7 @@ func (b *backfill) review(ctx context.Context, known []store.Known, page Page, a
 		}
 	}
 	for _, m := range b.completed(ctx, edited) {
-		if err := b.edits.change(ctx, store.Delivery{Edited: &m}); err != nil {
+		if err := b.edits.write(ctx, change{edited: &m}); err != nil {
 			return nil, false, err
 		}
 	}
@@ -97,7 +97,7 @@ func (b *backfill) review(ctx context.Context, known []store.Known, page Page, a
 	if len(gone) > 0 {
 		b.log.Info("missed_deletions_applied", "messages", len(gone))
 		b.tidy = false
-		err = b.edits.change(ctx, store.Delivery{Deleted: gone})
+		err = b.edits.write(ctx, change{deleted: gone})
 	}
 	return left, unsure, err
 }

@@ -30,7 +30,7 @@ type job struct {
 	undone       bool      // an undo has canceled it
 	record       Job       // nil: its row is not written yet
 	progress     *Progress // of the request that waits for the job; nil: none does
-	requested    int64     // the requested row, if this is a fold that it waits for; 0: the job's own
+	requested    int64     // the row of the job that led to this one, which may wait for it; 0: none did
 }
 
 // mayWait reports whether j can be left to the next start of the program.

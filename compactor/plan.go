@@ -69,6 +69,9 @@ func (p Policy) fraction(l level) float64 {
 	}
 }
 
+// minSpan is the size, in tokens, below which the summary of a span would not be shorter.
+const minSpan = transcript.MinSummary + headingCost
+
 // lineSpan is a run of whole turns, oldest first.
 type lineSpan struct {
 	Span
@@ -121,12 +124,12 @@ func planAhead(s view, tokens, tail int) lineSpan {
 	return sp
 }
 
-// planNearest takes the oldest whole turns that come nearest to need tokens, at least one, older than
-// the spared tail.
+// planNearest takes the oldest whole turns that come nearest to need tokens, at least one and enough for a summary, older
+// than the spared tail.
 func planNearest(s view, need int, tail tailLimits) lineSpan {
 	sp := planSpan(s, need, tail)
 	shorter := sp.withoutLastTurn()
-	if len(shorter.lines) > 0 && need-shorter.tokens < sp.tokens-need {
+	if shorter.tokens >= minSpan && need-shorter.tokens < sp.tokens-need {
 		return shorter
 	}
 	return sp

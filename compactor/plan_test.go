@@ -52,6 +52,25 @@ func turns(sizes ...[]int) (s view) {
 
 func one(tokens ...int) [][]int { return slices.Collect(slices.Chunk(tokens, 1)) }
 
+func TestPlanNearest(t *testing.T) {
+	for _, tt := range []struct {
+		claim string
+		sizes []int
+		need  int
+		to    int64
+	}{
+		{"more, if that is nearer", []int{1000, 1000, 1000}, 1600, 2},
+		{"less, if that is nearer", []int{1000, 1000, 1000}, 1400, 1},
+		{"more, of two that are as near", []int{1000, 1000, 1000}, 1500, 2},
+		{"at least one turn", []int{1000, 1000}, 100, 1},
+		{"no less than is worth a summary", []int{20, 5000, 1000}, 1800, 2},
+		{"all that may leave", []int{1000, 1000}, 9000, 2},
+	} {
+		sp := planNearest(turns(one(tt.sizes...)...), tt.need, tailLimits{})
+		check.Equal(t, tt.claim, sp.Span, Span{From: 1, To: tt.to})
+	}
+}
+
 func TestPlan(t *testing.T) {
 	open := func(turn int64) view {
 		s := turns(one(10, 10, 10)...)

@@ -35,7 +35,7 @@ func (c *Compactor) Done(r Result) {
 	}
 	switch {
 	case j.record == nil:
-		c.begun(j, r)
+		c.rowWritten(j, r)
 	case r.err != nil:
 		c.finish(j, r.err)
 	default:
@@ -97,8 +97,8 @@ func (c *Compactor) start(j *job) {
 	c.work = append(c.work, Work{j, first, c.o.Log})
 }
 
-// begun goes on with a job whose row is written, unless Before forbids it or that failed.
-func (c *Compactor) begun(j *job, r Result) {
+// rowWritten has the summary of a job made whose row is written, unless Before forbids it or that failed.
+func (c *Compactor) rowWritten(j *job, r Result) {
 	if r.veto != nil {
 		c.retries.forbid(j, r.veto, c.o.Now())
 		e := c.reports.event(j.row, EventNoop)

@@ -23,21 +23,6 @@ type Everyone struct{ store *store.Store }
 
 func In(s *store.Store) Everyone { return Everyone{s} }
 
-// Apply stores a held delivery, see store.Deliveries.Watch.
-func (ps Everyone) Apply(ctx context.Context, d store.Delivery) error {
-	c, err := ps.store.Conversation(ctx, d.Conversation)
-	if err == nil && len(d.Messages) > 0 {
-		_, err = c.Inbox().Deliver(ctx, d.Messages...)
-	}
-	if err == nil && d.Edited != nil {
-		_, _, err = Of(c).Edit(ctx, *d.Edited)
-	}
-	if err == nil && len(d.Deleted) > 0 {
-		err = Of(c).Delete(ctx, d.Deleted)
-	}
-	return err
-}
-
 // OptOut keeps a person of this connector, by platform ID, out of all memories from now on, or, with out = false, no longer;
 // changed is false if that was so already. Existing memories stay.
 func (pr Conversation) OptOut(ctx context.Context, author, name string, out bool) (changed bool, err error) {

@@ -184,10 +184,9 @@ type (
 	Models struct{ store *Store }
 )
 
-func (s *Store) Upkeep() Upkeep          { return Upkeep{s} }
-func (s *Store) Pauses() Pauses          { return Pauses{s} }
-func (s *Store) Models() Models          { return Models{s} }
-func (s *Store) Deliveries() *Deliveries { return &s.held }
+func (s *Store) Upkeep() Upkeep { return Upkeep{s} }
+func (s *Store) Pauses() Pauses { return Pauses{s} }
+func (s *Store) Models() Models { return Models{s} }
 
 // What packages memory and privacy read and write inside a transaction.
 func (c handle) Messages(tx *Tx) Messages             { return Messages{c, tx} }

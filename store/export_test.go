@@ -16,7 +16,6 @@ const (
 	Closed         = closed
 	EraseWithin    = eraseWithin
 	DatabaseName   = databaseName
-	HeldName       = deliveriesName
 	IsHere         = duplicateOf
 	LockName       = lockName
 	MostOfName     = maxAuthorBytes
@@ -60,13 +59,6 @@ func (s *Store) UseConnections(write, read *sql.DB) {
 }
 
 func (s *Store) Path() string { return s.path }
-
-func (s *Store) HeldPath() string { return s.held.path }
-
-// Rewriting holds deliveries, as Vacuum does while it rewrites the database.
-func (s *Store) Rewriting(ctx context.Context) error { return s.held.open(ctx) }
-
-func (s *Store) HeldRows() *sql.DB { return s.held.db }
 
 func (s *Store) EmptyLog(ctx context.Context) error { return s.emptyLog(ctx) }
 

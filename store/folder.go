@@ -27,6 +27,10 @@ func prepare(ctx context.Context, dir, path string) (unlock func() error, err er
 	if err := lost(path); err != nil {
 		return nil, fmt.Errorf("open data folder %s: %w", dir, err)
 	}
+	earlier := filepath.Join(dir, "cairn.held")
+	if _, err := os.Stat(earlier); err == nil {
+		return nil, fmt.Errorf("%s has messages that Cairn accepted before 30 November 2026, and did not store yet: start that version once", earlier)
+	}
 	unlock, err = takeLock(filepath.Join(dir, lockName))
 	if err != nil {
 		return nil, err

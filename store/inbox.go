@@ -41,7 +41,7 @@ type Inbound struct {
 	Compaction map[string]string `json:"-"`
 }
 
-// Receipt is the outcome of a delivery; the zero value: the message is held, see Deliveries.
+// Receipt is the outcome of a delivery.
 type Receipt struct {
 	Fresh     bool  // false: the message was known already
 	Seq       int64 // its place, if it was taken up; 0: it is waiting in the inbox

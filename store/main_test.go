@@ -22,7 +22,7 @@ import (
 
 // TestMain runs the test binary as a separate bot where a test needs one to kill.
 func TestMain(m *testing.M) {
-	bots := map[string]func(dir string){"busy": busyBot, "erasing": eraseAgainAndAgain, "holding": holdAgainAndAgain}
+	bots := map[string]func(dir string){"busy": busyBot, "erasing": eraseAgainAndAgain, "storing": storeAgainAndAgain}
 	if bot, ok := bots[os.Getenv("CAIRN_TEST_BOT")]; ok {
 		bot(os.Getenv("CAIRN_TEST_DIR"))
 	}

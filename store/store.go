@@ -38,7 +38,6 @@ var (
 	ErrLive         = errors.New("the conversation is in use") // it has messages from people already: nothing may be imported
 	ErrOtherMessage = errors.New("an id names one message of a channel")
 	ErrDamaged      = errors.New(databaseName + " is damaged, nothing was changed")
-	ErrDeliveries   = errors.New(deliveriesName + " is damaged, nothing was changed")
 	ErrFull         = errors.New("the disk is full")
 	ErrReplaced     = errors.New(databaseName + " was deleted, moved or replaced while the bot runs")
 )
@@ -61,12 +60,12 @@ type Store struct {
 	damage   firstError  // that a read or a write has met
 	shared   bool
 	log      *slog.Logger
-	unlock   func() error // of the folder; nil when shared
-	write    *sql.DB      // one connection: writers wait for each other here, not in SQLite
-	read     *sql.DB      // a pool that cannot write
-	Sharing  atomic.Bool  // whether conversations recall each other's memories
-	held     Deliveries
-	arrivals sync.Map // when the waiting messages of this process were delivered, by waitingMessage
+	unlock   func() error  // of the folder; nil when shared
+	write    *sql.DB       // one connection: writers wait for each other here, not in SQLite
+	queue    chan struct{} // has the writer that uses the connection; the others wait in order, which database/sql does not keep
+	read     *sql.DB       // a pool that cannot write
+	Sharing  atomic.Bool   // whether conversations recall each other's memories
+	arrivals sync.Map      // when the waiting messages of this process were delivered, by waitingMessage
 	pauses   atomic.Pointer[pauses]
 
 	rewritten int64 // the newest deletion that VACUUM has taken out of the database, see EraseFiles
@@ -78,7 +77,7 @@ type Store struct {
 // brings an older file up to date. Errors: ErrInUse when another bot runs on the folder, ErrNewer when a newer cairn wrote
 // the file, ErrDamaged when it is unreadable, ErrNotFound when a Shared store does not exist.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	s := &Store{shared: o.Shared, log: o.Log}
+	s := &Store{shared: o.Shared, log: o.Log, queue: make(chan struct{}, 1)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -86,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w", o.Dir, err)
 	}
-	s.path, s.held.path = path, filepath.Join(filepath.Dir(path), deliveriesName)
+	s.path = path
 	if s.shared {
 		err = checkExists(path)
 	} else {
@@ -194,19 +193,21 @@ func Fail(tried string, err error) error {
 	return fmt.Errorf("%s: %w", tried, err)
 }
 
-// Update runs f in one transaction that may write; an error rolls it back. If SQLite gives up the
-// error is ErrDamaged or ErrFull; it is ErrReplaced if the writes would be lost.
+// Update runs f in one transaction that may write; an error rolls it back. Calls run in the order in which they came, after
+// VACUUM. If SQLite gives up the error is ErrDamaged or ErrFull; it is ErrReplaced if the writes would be lost.
 func (s *Store) Update(ctx context.Context, f func(tx *Tx)) error {
 	if err := s.lost.get(); err != nil {
 		return err
 	}
 	var changed []string
-	err := s.explain(transact(ctx, s.write, toWrite, func(tx *Tx) {
-		tx.store = s
-		f(tx)
-		tx.Fail(s.inPlace())
-		changed = tx.changed
-	}))
+	err := s.inOrder(ctx, func() error {
+		return s.explain(transact(ctx, s.write, toWrite, func(tx *Tx) {
+			tx.store = s
+			f(tx)
+			tx.Fail(s.inPlace())
+			changed = tx.changed
+		}))
+	})
 	if err != nil {
 		return err
 	}
@@ -217,6 +218,17 @@ func (s *Store) Update(ctx context.Context, f func(tx *Tx)) error {
 		}
 	}
 	return nil
+}
+
+// inOrder calls write after the earlier writers. It returns ctx's error if ctx ends before that.
+func (s *Store) inOrder(ctx context.Context, write func() error) error {
+	select {
+	case s.queue <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.queue }()
+	return write()
 }
 
 func (s *Store) set(ctx context.Context, tried, query string, args ...any) error {

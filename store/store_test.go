@@ -91,6 +91,12 @@ func TestOpenErrors(t *testing.T) {
 	check.ErrorContains(t, "a message of no conversation", err, "FOREIGN KEY")
 }
 
+func TestDeliveriesOfAnEarlierVersion(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "cairn.held", "messages")
+	check.ErrorContains(t, "error", check.ErrorOf(store.Open(ctx, store.Options{Dir: dir})), "start that version once")
+}
+
 func TestMigration(t *testing.T) {
 	dir := t.TempDir()
 	leaveStore(t, dir)

@@ -1,8 +1,8 @@
 // Upkeep: a running bot's backups, and removing deleted text from the files.
 //
 // SQLite overwrites what it deletes, but the write-ahead log keeps old pages, and a page that was split keeps copies of the rows
-// that moved. VACUUM rewrites every page. It locks out writers for 15 ms or more per megabyte, so the bot runs it at most once a
-// day, in the quietest hour, and in the meantime keeps new messages in a file beside the database.
+// that moved. VACUUM rewrites every page. Writers wait for it, 15 ms or more per megabyte, so the bot runs it at most once a day, in
+// the quietest hour.
 
 package store
 
@@ -37,9 +37,6 @@ const backupName = "cairn-20060102T150405Z.db"
 
 // Run does what is due: it erases deleted text from the files, and makes a backup. The bot calls it every few minutes.
 func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
-	if err := u.store.Deliveries().Deliver(ctx); err != nil {
-		return err
-	}
 	when, erase, err := u.eraseAt(ctx, now)
 	if err == nil && erase && !when.After(now) {
 		started := time.Now()
@@ -200,7 +197,7 @@ func nextQuietHour(hours [24]int, now time.Time) time.Time {
 }
 
 // EraseFiles removes deleted text from the files: it rewrites the database, makes a fresh backup and removes the older ones.
-// Writers wait during the rewrite, except deliveries, see Deliveries. Errors: errNoRoom; ErrInUse when another program reads an
+// Writers wait during the rewrite. Errors: errNoRoom; ErrInUse when another program reads an
 // older state of the database. After an error the deletion stays recorded; another attempt rewrites the database only if
 // that had failed, or for newer deletions.
 func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
@@ -244,13 +241,10 @@ func (u Upkeep) Vacuum(ctx context.Context) error {
 	if err := checkRoom(filepath.Dir(u.store.path), info.Size()*21/10); err != nil {
 		return err
 	}
-	u.store.held.only.Lock()
-	defer u.store.held.only.Unlock()
-	if err := u.store.held.open(ctx); err != nil {
+	return u.store.inOrder(ctx, func() error {
+		_, err := u.store.write.ExecContext(ctx, "VACUUM")
 		return err
-	}
-	_, err = u.store.write.ExecContext(ctx, "VACUUM")
-	return errors.Join(err, u.store.held.deliver(context.WithoutCancel(ctx)))
+	})
 }
 
 // emptyLog moves the write-ahead log into the database and truncates it. A reader of an older

@@ -137,11 +137,13 @@ func (step Step) undo(d *draft) error {
 }
 
 // Cancel returns the change of s that cancels a job before its summary is applied: the job, and what is
-// prepared over its messages, becomes stale, and the messages are spared.
+// prepared over its messages, becomes stale, and the messages are spared, unless some are hidden meanwhile.
 func (s *State) Cancel(sp Span) Change {
 	d := s.draft()
 	d.dropPrepared(sp)
-	d.Spared = d.Spared.hull(sp)
+	if len(d.covering(sp)) == 0 { // otherwise what summarizes the hidden ones would wait
+		d.Spared = d.Spared.hull(sp)
+	}
 	return d.headChange()
 }
 

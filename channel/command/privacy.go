@@ -61,7 +61,7 @@ func runForgetMe(ctx context.Context, c *Call) (Answer, error) {
 	if c.Who.ID == "" {
 		return Answer{}, sentences.NewProblem(textUnidentified)
 	}
-	if err := c.Records.Store().Deliveries().Deliver(ctx); err != nil { // what they said before this
+	if err := c.Records.Store().Update(ctx, func(*store.Tx) {}); err != nil { // what they wrote before this is stored first
 		return Answer{}, err
 	}
 	who := store.Person{Connector: chat.ParsePlace(c.Records.Name()).Connector, ID: c.Who.ID, Name: c.Who.Name}

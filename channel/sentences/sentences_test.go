@@ -89,11 +89,11 @@ func TestEveryRemedyAndCommandIsTranslated(t *testing.T) {
 		names := map[string]string{}
 		for _, c := range command.All {
 			name := sentences.In(language).Translate("command: " + c.Name)
-			check.That(t, name != "command: "+c.Name && names[name] == "", "%s: /%s: got %q, as for /%s", language, c.Name, name, names[name])
+			check.That(t, name != "command: "+c.Name && names[name] == "", "%s.json: the name of /%s, \"command: %s\", is missing, or that of /%s", language, c.Name, c.Name, names[name])
 			names[name] = c.Name
 			for _, text := range append(storetest.Map(c.Args, func(a command.Arg) string { return a.Help }), c.Help) {
 				there := sentences.In(language).Translate(text)
-				check.That(t, there != text && len([]rune(there)) <= 100, "%s: %q is %q", language, text, there)
+				check.That(t, there != text && len([]rune(there)) <= 100, "%s.json: %q is not translated, or in more than 100 characters: %q", language, text, there)
 			}
 		}
 	}

@@ -148,12 +148,6 @@ func (a *app) purge(ctx context.Context, p purge) error {
 		return fmt.Errorf("%s: %w: there is no data; name another folder", a.settings.DataDir, store.ErrNotFound)
 	}
 	return a.withStore(ctx, p.dryRun, func(db *store.Store) error {
-		if !p.dryRun {
-			db.Deliveries().Watch(privacy.In(db).Apply)
-			if err := db.Deliveries().Deliver(ctx); err != nil { // a killed bot may have left some
-				return err
-			}
-		}
 		plan, err := p.plan(ctx, db)
 		if err != nil {
 			return err

@@ -135,7 +135,7 @@ func exitCode(err error) int {
 		return exitNotFound
 	case errors.Is(err, store.ErrBadBackup): // the database itself is intact
 		return exitFailed
-	case errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrReplaced), errors.Is(err, store.ErrDeliveries), errors.Is(err, store.ErrNewer):
+	case errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrReplaced), errors.Is(err, store.ErrNewer):
 		return exitDamaged
 	}
 	return exitFailed

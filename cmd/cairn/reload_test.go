@@ -173,6 +173,8 @@ func TestEverySettingAppliesOrNeedsARestart(t *testing.T) {
 	for _, setting := range config.Reference() {
 		table, _, _ := strings.Cut(setting.Key, ".")
 		applies := slices.Contains(live, setting.Key) || slices.Contains([]string{"backup", "llm", "providers", "prices", "agents", "bindings", "tools", "hooks"}, table)
-		check.That(t, applies != setting.Restart, "%s: applies while the bot runs: %v, config.toml says that it needs a restart: %v", setting.Key, applies, setting.Restart)
+		check.That(t, applies != setting.Restart,
+			"%s: config/config.toml marks it with (restart): %v, the list of settings that apply while the bot runs has it: %v; if an edit of it applies while the bot runs, add it to that list, else the mark",
+			setting.Key, setting.Restart, applies)
 	}
 }

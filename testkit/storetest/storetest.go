@@ -72,7 +72,6 @@ func OpenStore(t testing.TB, dir string) *store.Store {
 	t.Helper()
 	CopyEmpty(t, dir)
 	s := check.Must(store.Open(Ctx, store.Options{Dir: dir}))(t)
-	s.Deliveries().Watch(privacy.In(s).Apply)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
