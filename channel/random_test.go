@@ -179,7 +179,7 @@ func TestTranscriptMatchesPlatform(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			inBubble(t, after(time.Millisecond, echo), func(t *testing.T, r *rig) {
-				c := &chatter{rig: r, platform: &platform{most: 3}, random: rand.New(rand.NewPCG(seed, 1)), start: time.Now(), connected: true}
+				c := &chatter{rig: r, platform: &platform{pageSize: 3}, random: rand.New(rand.NewPCG(seed, 1)), start: time.Now(), connected: true}
 				c.complete = func(m channel.Inbound) (channel.Inbound, error) {
 					time.Sleep(500 * time.Microsecond)
 					m.Author = "Ada Full"
@@ -195,7 +195,7 @@ func TestTranscriptMatchesPlatform(t *testing.T) {
 				c.waitForReplies()
 				c.wantEachOnce()
 				answered := c.wantAnsweredOnce(func(channel.Piece) bool { return true })
-				for _, m := range c.platform.said {
+				for _, m := range c.platform.messages {
 					check.That(t, !m.Addressed || answered[m.ID], "%s: got no reply", m.ID)
 				}
 				check.Lacks(t, "sent", texts(c.rig.connector.texts()), "disk")
@@ -211,22 +211,22 @@ func (c *chatter) act(i int) {
 			ID: fmt.Sprint(1000 + i), AuthorID: fmt.Sprint(i % 3), Author: "Ada", Text: fmt.Sprintf("text %d", 1000+i),
 			Time: c.start.Add(time.Duration(i) * time.Millisecond), Addressed: c.random.IntN(3) == 0, Incomplete: c.random.IntN(3) == 0,
 		}
-		c.note(func() { c.said = append(c.said, m) })
+		c.note(func() { c.messages = append(c.messages, m) })
 		if c.connected {
 			c.deliverMessage(m)
 		}
-	case k < 17 && len(c.said) > 0: // one of the five newest messages changes; the bot never hears of deletions while it is away
-		at := len(c.said) - 1 - c.random.IntN(min(len(c.said), 5))
-		m := c.said[at]
+	case k < 17 && len(c.messages) > 0: // one of the five newest messages changes; the bot never hears of deletions while it is away
+		at := len(c.messages) - 1 - c.random.IntN(min(len(c.messages), 5))
+		m := c.messages[at]
 		if k < 15 {
 			m.Text = fmt.Sprintf("edited %s %d", m.ID, i)
-			c.note(func() { c.said[at].Text = m.Text })
+			c.note(func() { c.messages[at].Text = m.Text })
 			m.Time = c.start.Add(time.Hour + time.Duration(i)*time.Millisecond)
 			if c.connected {
 				check.NoError(c.t, c.hub.Edit(c.t.Context(), place, m))
 			}
 		} else if c.connected {
-			c.note(func() { c.said = slices.Concat(c.said[:at], c.said[at+1:]) })
+			c.note(func() { c.messages = slices.Concat(c.messages[:at], c.messages[at+1:]) })
 			check.NoError(c.t, c.hub.Delete(c.t.Context(), place, m.ID))
 		}
 	case k == 17 && c.connected:
@@ -249,7 +249,7 @@ func (c *chatter) wantEachOnce() {
 	for _, line := range c.transcript() {
 		have[strings.TrimPrefix(line, "user: ")]++
 	}
-	for _, m := range c.said {
+	for _, m := range c.messages {
 		n := have[m.Text]
 		for text, k := range have { // the bot does not read edits of known messages that were made while it was away
 			if n == 0 && strings.HasPrefix(m.Text, "edited") && (text == "text "+m.ID || strings.HasPrefix(text, "edited "+m.ID)) {
