@@ -158,7 +158,7 @@ func judgeRecordings(ctx context.Context, s *screen, all []recording) (v verdict
 
 // judgeSpan generates the texts for a span and judges them.
 func (v *verdicts) judgeSpan(r recording, span, foreign []chat.Message) {
-	items := summarize.ItemsOf(span, summarize.MostOfMessage)
+	items := summarize.ItemsOf(span, summarize.MaxMessage)
 	tokens := 0
 	for _, m := range span {
 		tokens += chat.TokensOf(m)

@@ -108,7 +108,7 @@ func readLineSets(paths []string) (sets []lineSet, err error) {
 func (v *verdicts) judgeLines(sets []lineSet) {
 	for _, set := range sets {
 		for _, span := range set.Spans {
-			j := judge.Of(summarize.ItemsOf(span.messages(), summarize.MostOfMessage)).With(span.Before, span.Agent)
+			j := judge.Of(summarize.ItemsOf(span.messages(), summarize.MaxMessage)).With(span.Before, span.Agent)
 			for _, line := range span.Lines {
 				checked := j.Check(line.Text)
 				for _, of := range []*lineVerdicts{lineVerdictsOf(&v.LineClasses, line.Class, line.True), lineVerdictsOf(&v.LineLanguages, set.Language, line.True)} {

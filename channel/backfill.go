@@ -22,7 +22,8 @@ const (
 	historyRetry   = 30 * time.Second
 )
 
-// backfill reads the history of a conversation into its inbox and transcript. Only the child calls its methods, and the loop while no child runs.
+// backfill reads the history of a conversation into its inbox and transcript. Only the child calls its methods, and the loop while no
+// child runs.
 type backfill struct {
 	site
 	access   *access.Control
@@ -47,8 +48,9 @@ func (b *backfill) stale() time.Time {
 	return time.Now().Add(-b.catchUp)
 }
 
-// gather fetches all of that and returns what is due afterwards: messages up to the last before which it has checked
-// what to read. burst is how many estimated tokens the messages of one turn may take. A failure is logged and costs only what could not be read; a gap is read later.
+// gather reads missed messages, completes those that wait, and returns what is due afterwards: messages up to the last before which
+// it has checked what to read. burst is how many estimated tokens the messages of one turn may take. A failure is logged and costs
+// only what could not be read; a gap is read later.
 func (b *backfill) gather(ctx context.Context, burst int) (store.Due, error) {
 	if !b.reviewAt.IsZero() && !time.Now().Before(b.reviewAt) {
 		if err := b.records.Past().SetGap(ctx, b.reviewed); err != nil {

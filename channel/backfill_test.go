@@ -23,13 +23,13 @@ import (
 // platform is a connector that can look things up: what people wrote, and what a message lacks.
 type platform struct {
 	*connector
-	said     []channel.Inbound // with numbers as ids; the bot's own are by "bot"; connector.mu guards said, asked and fails
-	asked    []string
+	messages []channel.Inbound // with numbers as ids; the bot's are by "bot"; connector.mu guards messages, requests and fails
+	requests []string
 	fails    error                                          // of each request
-	most     int                                            // messages per page after one; 0: as many as requested
+	pageSize int                                            // max messages per page after one; 0: as many as requested
 	hides    bool                                           // it hides that there are more
 	blind    bool                                           // it never reports which messages a page has
-	history  func(channel.Look) (channel.Page, error)       // instead of said
+	history  func(channel.Look) (channel.Page, error)       // instead of messages
 	complete func(channel.Inbound) (channel.Inbound, error) // nil: no message lacks anything
 }
 
@@ -41,12 +41,12 @@ func (p *platform) History(_ context.Context, _ string, look channel.Look) (page
 	}
 	p.connector.mu.Lock()
 	defer p.connector.mu.Unlock()
-	p.asked = append(p.asked, "after "+look.After+" before "+look.Before)
+	p.requests = append(p.requests, "after "+look.After+" before "+look.Before)
 	if p.fails != nil {
 		return page, p.fails
 	}
 	var found []channel.Inbound
-	for _, m := range p.said {
+	for _, m := range p.messages {
 		if n := number(m.ID); look.Before != "" && n < number(look.Before) || look.Before == "" && n > number(look.After) {
 			found = append(found, m)
 		}
@@ -54,7 +54,7 @@ func (p *platform) History(_ context.Context, _ string, look channel.Look) (page
 	if look.Before != "" {
 		return channel.Page{Said: found[max(0, len(found)-look.Limit):]}, nil
 	}
-	limit := cmp.Or(p.most, look.Limit)
+	limit := cmp.Or(p.pageSize, look.Limit)
 	page.More = len(found) > limit && !p.hides
 	page.There = []string{}
 	for _, m := range found[:min(len(found), limit)] {
@@ -111,15 +111,15 @@ func missedMessages() []channel.Inbound {
 }
 
 func TestMissedMessagesAreReadFirst(t *testing.T) {
-	p := &platform{said: missedMessages(), most: 2}
+	p := &platform{messages: missedMessages(), pageSize: 2}
 	r := newRig(t, echo).throughConnector(p)
-	r.post(p.said[0])
+	r.post(p.messages[0])
 	for range 2 { // nothing is read before the process ends
 		gaps := check.Must(r.hub.Away(t.Context(), "test", nil))(t)
 		check.EqualAll(t, "open gaps", gaps, []channel.Gap{{Conversation: place, After: "1"}})
 		r.reopen()
 	}
-	r.post(p.said[5]) // before anyone reports that there is something to catch up on
+	r.post(p.messages[5]) // before anyone reports that there is something to catch up on
 	r.catchUp()
 	check.Equal(t, "the transcript", texts(r.transcript()), "user: one | user: two | user: three | user: four | user: five | user: nine | assistant: answer 1")
 	check.EqualAll(t, "reply addresses", r.connector.sent[0].To, []string{"4", "9"})
@@ -129,16 +129,16 @@ func TestMissedMessagesAreReadFirst(t *testing.T) {
 // A temporary failure keeps the gap, blocks no messages, and is one warning; a permanent one closes the gap.
 func TestUnreadableGaps(t *testing.T) {
 	inBubble(t, echo, func(t *testing.T, r *rig) {
-		p := &platform{said: missedMessages(), fails: errors.New("503")}
-		p.said[1].Addressed = false
+		p := &platform{messages: missedMessages(), fails: errors.New("503")}
+		p.messages[1].Addressed = false
 		log := r.throughConnector(p).captureLog()
-		r.post(p.said[0])
+		r.post(p.messages[0])
 		r.away()
 		check.NoError(t, r.hub.NothingMissed(t.Context(), place)) // without a gap no history is read
-		r.post(p.said[1])
-		check.Len(t, "requests without a gap", p.asked, 0)
+		r.post(p.messages[1])
+		check.Len(t, "requests without a gap", p.requests, 0)
 		r.away()
-		r.post(p.said[5])
+		r.post(p.messages[5])
 		check.Equal(t, "transcript", texts(r.transcript()), "user: one | user: two | user: nine | assistant: answer 1")
 		time.Sleep(10 * time.Minute)
 		check.Equal(t, "warnings in ten minutes", log.lines(slog.LevelWarn, "backfill_failed"), 1)
@@ -149,15 +149,15 @@ func TestUnreadableGaps(t *testing.T) {
 		p.note(func() { p.fails = fmt.Errorf("history: %w", channel.ErrGone) })
 		r.away()
 		r.post(pastMessage("10", "ten", 0, true))
-		asked := len(p.asked)
+		asked := len(p.requests)
 		time.Sleep(time.Hour) // a retry would come in this time
 		r.post(pastMessage("11", "eleven", 0, false))
-		check.Len(t, "history requests", p.asked, asked)
+		check.Len(t, "history requests", p.requests, asked)
 	})
 }
 
 func TestGapSurvivesOwnerStart(t *testing.T) {
-	r := newRig(t, echo).throughConnector(&platform{said: []channel.Inbound{pastMessage("1", "one", time.Minute, false), pastMessage("2", "two", time.Minute, false)}})
+	r := newRig(t, echo).throughConnector(&platform{messages: []channel.Inbound{pastMessage("1", "one", time.Minute, false), pastMessage("2", "two", time.Minute, false)}})
 	var places []string
 	for i := range 12 {
 		places = append(places, fmt.Sprintf("test:server/quiet%d", i))
@@ -218,13 +218,13 @@ func (slow) PlatformTime(host time.Time) time.Time { return host.Add(time.Hour) 
 // Messages have the platform's times, so a request for a session has, too: what was missed before it belongs before the session.
 func TestSessionBeginsByThePlatformsClock(t *testing.T) {
 	inBubble(t, echo, func(t *testing.T, r *rig) {
-		p := &platform{said: missedMessages()}
-		for i := range p.said {
-			p.said[i].Time = p.said[i].Time.Add(time.Hour)
+		p := &platform{messages: missedMessages()}
+		for i := range p.messages {
+			p.messages[i].Time = p.messages[i].Time.Add(time.Hour)
 		}
 		r.throughConnector(slow{p})
-		r.post(p.said[0])
-		answers := &platform{connector: p.connector, said: p.said}
+		r.post(p.messages[0])
+		answers := &platform{connector: p.connector, messages: p.messages}
 		release := make(chan struct{}) // the history answers after /new
 		p.history = func(look channel.Look) (channel.Page, error) {
 			<-release
@@ -233,7 +233,7 @@ func TestSessionBeginsByThePlatformsClock(t *testing.T) {
 		r.away()
 		check.NoError(t, r.hub.CatchUp(t.Context(), place, ""))
 		synctest.Wait()
-		live := p.said[5]
+		live := p.messages[5]
 		live.Time = time.Now().Add(time.Hour)
 		check.Must(r.hub.Deliver(t.Context(), place, live))(t)
 		r.run("/new")

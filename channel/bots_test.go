@@ -125,9 +125,9 @@ func botTalk() []channel.Inbound {
 }
 
 func TestMissedMessagesOfBots(t *testing.T) {
-	p := &platform{said: botTalk()}
+	p := &platform{messages: botTalk()}
 	r := newRig(t, echo).throughConnector(p).withBot()
-	r.post(p.said[0])
+	r.post(p.messages[0])
 	r.away()
 	r.catchUp()
 	check.Len(t, "answers to the missed ones", r.connector.texts(), 1)

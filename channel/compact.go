@@ -13,14 +13,18 @@ import (
 
 // compact requests a compaction, and returns how it starts, and a function that waits for its outcome.
 func (l *loop) compact(ctx context.Context, w compactor.Requested) (started compactor.Event, outcome outcomeOf, err error) {
+	var engine *compactor.Compactor
 	var p *compactor.Progress
-	err = l.tryDo(func(e *compactor.Compactor) { p = e.Compact(w) })
+	err = l.tryDo(func(e *compactor.Compactor) {
+		engine = e
+		p = e.Compact(w)
+	})
 	if err != nil {
 		return started, nil, err
 	}
-	started, err = l.awaitEvent(ctx, func() compactor.Event { return p.Began })
+	started, err = l.awaitEvent(ctx, engine, func() compactor.Event { return p.Began })
 	outcome = func(ctx context.Context) (compactor.Event, error) {
-		return l.awaitEvent(ctx, func() compactor.Event { return p.Ended })
+		return l.awaitEvent(ctx, engine, func() compactor.Event { return p.Ended })
 	}
 	return started, outcome, err
 }
@@ -28,29 +32,35 @@ func (l *loop) compact(ctx context.Context, w compactor.Requested) (started comp
 // outcomeOf waits for the outcome of a requested compaction.
 type outcomeOf = func(context.Context) (compactor.Event, error)
 
-// awaitEvent waits until an event of a requested compaction is known.
-func (l *loop) awaitEvent(ctx context.Context, event func() compactor.Event) (compactor.Event, error) {
+// awaitEvent waits until an event of a compaction that was requested of an engine is known. errPanicked: the engine was discarded
+// before that.
+func (l *loop) awaitEvent(ctx context.Context, engine *compactor.Compactor, event func() compactor.Event) (compactor.Event, error) {
 	known := make(chan compactor.Event, 1)
 	l.inbox.post(func() {
 		l.runs.waiters = append(l.runs.waiters, func() bool {
 			e := event()
-			if e.State != "" {
+			ended := e.State != "" || l.engine != engine || l.runs.broken
+			if ended {
 				known <- e
+				return true
 			}
-			return e.State != "" || ctx.Err() != nil
+			return ended || ctx.Err() != nil
 		})
 	})
+	missing := errPanicked
+	var e compactor.Event
 	select {
-	case e := <-known:
-		return e, nil
+	case e = <-known:
 	case <-ctx.Done():
-		return compactor.Event{}, ctx.Err()
+		return e, ctx.Err()
 	case <-l.inbox.ended: // nothing changes any more
+		e = event()
+		missing = ErrClosed
 	}
-	if e := event(); e.State != "" {
-		return e, nil
+	if e.State == "" {
+		return e, missing
 	}
-	return compactor.Event{}, ErrClosed
+	return e, nil
 }
 
 func (c *conversation) wantSession(ctx context.Context) (wanted, later bool, err error) {
@@ -132,7 +142,8 @@ func (c *conversation) compacted(e *compactor.Compactor, r compactor.Result) {
 
 // happened reports a step of a compaction. It must not block.
 func (c *conversation) happened(e compactor.Event) {
-	if e.State == compactor.EventPrepared || e.State == compactor.EventFailed {
+	worked := e.State == compactor.EventPrepared || e.State == compactor.EventFailed || e.State == compactor.EventNoop && e.ID != 0
+	if worked {
 		c.wake() // to save the usage
 	}
 	if c.followers.observer == nil && c.policy.get().Notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 &&

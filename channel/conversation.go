@@ -103,10 +103,11 @@ type site struct {
 // service is who answers, and by which rules. It is replaced as a whole, while no turn runs.
 type service struct {
 	answerer
-	rules *access.Rules // as of the last read of the settings
 
-	elsewhere int64 // see store.Upkeep.WrittenElsewhere
-	seen      int64 // the same, of the last change while a summary was being written
+	// Only the loop uses these.
+	rules     *access.Rules // as of the last read of the settings; nil: they must be read again
+	elsewhere int64         // see store.Upkeep.WrittenElsewhere
+	seen      int64         // the same, of the last change while a summary was being written
 }
 
 // answerer is the agent that answers, with what it needs for that, and what is known of its model. A running turn uses it.

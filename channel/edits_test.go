@@ -89,18 +89,18 @@ func TestDeletionDuringTurn(t *testing.T) {
 }
 
 func (p *platform) edit(id, text string) {
-	i := slices.IndexFunc(p.said, func(m channel.Inbound) bool { return m.ID == id })
-	p.said[i].Text = text
-	p.said[i].Edited = time.Now()
+	i := slices.IndexFunc(p.messages, func(m channel.Inbound) bool { return m.ID == id })
+	p.messages[i].Text = text
+	p.messages[i].Edited = time.Now()
 }
 
 func (p *platform) remove(ids ...string) {
-	p.said = slices.DeleteFunc(p.said, func(m channel.Inbound) bool { return slices.Contains(ids, m.ID) })
+	p.messages = slices.DeleteFunc(p.messages, func(m channel.Inbound) bool { return slices.Contains(ids, m.ID) })
 }
 
 // write adds messages that the bot hears at once.
 func (p *platform) write(r *rig, messages ...channel.Inbound) {
-	p.said = append(p.said, messages...)
+	p.messages = append(p.messages, messages...)
 	for _, m := range messages {
 		r.deliverMessage(m)
 	}
@@ -118,18 +118,18 @@ var changesWhileAway = map[string]struct {
 	"edits and deletions, and what was missed comes too": {4, func(_ *rig, p *platform) {
 		p.edit("1002", "corrected")
 		p.remove("1003")
-		p.said = append(p.said, missed)
+		p.messages = append(p.messages, missed)
 	}, "user: message 1 | user: corrected | user: message 4 | user: missed"},
 	"the last message": {2, func(_ *rig, p *platform) { p.remove("1002") }, "user: message 1"},
 	"the only message": {1, func(_ *rig, p *platform) { p.remove("1001") }, ""},
 	"what is behind more of the bot's own messages than a page has": {1, func(r *rig, p *platform) {
 		for i := range 250 {
-			p.said = append(p.said, channel.Inbound{ID: fmt.Sprint(2000 + i), AuthorID: "bot"})
+			p.messages = append(p.messages, channel.Inbound{ID: fmt.Sprint(2000 + i), AuthorID: "bot"})
 		}
 		p.write(r, pastMessage("3001", "gone", 0, false), pastMessage("3002", "wrong", 0, false), pastMessage("3003", "gone", 0, false))
 		p.remove("3001", "3003")
 		p.edit("3002", "corrected")
-		p.said = append(p.said, missed)
+		p.messages = append(p.messages, missed)
 	}, "user: message 1 | user: corrected | user: missed"},
 	"nothing that an older edit says": {1, func(r *rig, p *platform) {
 		p.edit("1001", "old")
@@ -155,7 +155,7 @@ func TestMissedEditsAndDeletions(t *testing.T) {
 		})
 	}
 	withPlatform(t, 80, func(r *rig, p *platform) { // a page cut short by the server ends the comparison
-		p.most = 20
+		p.pageSize = 20
 		p.hides = true
 		p.remove("1040") // of the newest 50, these are the first 40 that are shown
 		r.away()
@@ -167,7 +167,7 @@ func TestMissedEditsAndDeletions(t *testing.T) {
 		r.reopen()
 		storetest.DeliverOnly(t, storetest.Find(t, r.store, place), pastMessage("1004", "never mind", 0, true)) // and then the process dies
 		time.Sleep(10 * time.Minute)
-		p.said = append(p.said, missed)
+		p.messages = append(p.messages, missed)
 		r.reopen()
 		r.away()
 		r.catchUp()
@@ -184,7 +184,7 @@ func TestMissedChangesOfYoungMessages(t *testing.T) {
 	} {
 		withPlatform(t, 1, func(r *rig, p *platform) {
 			for _, m := range []channel.Inbound{pastMessage("1005", "teh plan", 0, false), pastMessage("1006", "a secret", 0, false)} {
-				p.said = append(p.said, m)
+				p.messages = append(p.messages, m)
 				r.post(m)
 			}
 			r.post(pastMessage("1007", "just now", 0, false))
@@ -195,14 +195,14 @@ func TestMissedChangesOfYoungMessages(t *testing.T) {
 			r.away()
 			r.catchUp()
 			check.Equal(t, claim+": at once", texts(r.transcript()), "user: message 1 | user: the plan | user: a secret | user: just now")
-			p.note(func() { p.said = append(p.said, pastMessage("1007", "just now", 0, false)) })
+			p.note(func() { p.messages = append(p.messages, pastMessage("1007", "just now", 0, false)) })
 			meanwhile(r)
 			time.Sleep(2 * time.Minute)
 			r.waitForReplies()
 			check.Equal(t, claim+": once they are old enough", texts(r.transcript()), "user: message 1 | user: the plan | user: just now")
-			read := len(p.asked)
+			read := len(p.requests)
 			time.Sleep(time.Hour)
-			check.Len(t, claim+": pages read", p.asked, read)
+			check.Len(t, claim+": pages read", p.requests, read)
 		})
 	}
 }
@@ -228,33 +228,34 @@ func lacking(id string, age time.Duration, addressed bool) channel.Inbound {
 
 // TestMessageThatCrashesProcessIsGivenUp: a killed start leaves its tries on disk.
 func TestMessageThatCrashesProcessIsGivenUp(t *testing.T) {
-	var mu sync.Mutex // guards log: one request at a time
-	var log []string
-	p := &platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
-		check.That(t, mu.TryLock(), "requests run in parallel")
-		defer mu.Unlock()
-		log = append(log, m.ID)
-		time.Sleep(10 * time.Millisecond) // so that parallel requests, if any, would overlap with it
-		m.Text += ", completed"
-		return m, nil
-	}}
-	r := newRig(t, echo)
-	c := check.Must(r.store.Conversation(t.Context(), place))(t)
-	bad := lacking("2", 3*time.Minute, false)
-	innocent := lacking("3", 2*time.Minute, false)
-	other := lacking("4", time.Minute, true)
-	storetest.DeliverOnly(t, c, bad, innocent, other)
-	for _, tried := range [][]store.Inbound{{bad, innocent, other}, {bad}, {bad}, {bad}, {bad}} { // all three together, then the bad one alone
-		check.NoError(t, c.Inbox().Try(t.Context(), tried))
-		check.Must(c.Inbox().TryPast(t.Context()))(t)
-	}
-	p.said = []channel.Inbound{lacking("1", time.Hour, false), other}
-	r.throughConnector(p)
-	check.NoError(t, r.hub.Recover(context.Background(), func(string) bool { return true }))
-	r.waitForReplies()
-	lines := slices.Sorted(slices.Values(r.transcript()))
-	check.EqualAll(t, "transcript", lines, []string{"assistant: answer 1", "user: 1", "user: 2", "user: 3, completed", "user: 4, completed"})
-	check.EqualAll(t, "completion requests", log, []string{"3", "4"})
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		var mu sync.Mutex // guards log: one request at a time
+		var log []string
+		p := &platform{complete: func(m channel.Inbound) (channel.Inbound, error) {
+			check.That(t, mu.TryLock(), "requests run in parallel")
+			defer mu.Unlock()
+			log = append(log, m.ID)
+			time.Sleep(time.Second) // so that parallel requests, if any, would overlap with it
+			m.Text += ", completed"
+			return m, nil
+		}}
+		c := check.Must(r.store.Conversation(t.Context(), place))(t)
+		bad := lacking("2", 3*time.Minute, false)
+		innocent := lacking("3", 2*time.Minute, false)
+		other := lacking("4", time.Minute, true)
+		storetest.DeliverOnly(t, c, bad, innocent, other)
+		for _, tried := range [][]store.Inbound{{bad, innocent, other}, {bad}, {bad}, {bad}, {bad}} { // all three together, then the bad one alone
+			check.NoError(t, c.Inbox().Try(t.Context(), tried))
+			check.Must(c.Inbox().TryPast(t.Context()))(t)
+		}
+		p.messages = []channel.Inbound{lacking("1", time.Hour, false), other}
+		r.throughConnector(p)
+		check.NoError(t, r.hub.Recover(context.Background(), func(string) bool { return true }))
+		r.waitForReplies()
+		lines := slices.Sorted(slices.Values(r.transcript()))
+		check.EqualAll(t, "transcript", lines, []string{"assistant: answer 1", "user: 1", "user: 2", "user: 3, completed", "user: 4, completed"})
+		check.EqualAll(t, "completion requests", log, []string{"3", "4"})
+	})
 }
 
 func TestEditMakesWaitingMessageIncomplete(t *testing.T) {

@@ -30,14 +30,12 @@ func (h hints) explain(in *voice, why string, asked []chat.Message) {
 	}
 	text := in.translate(why) + " " + in.translate(askAgain)
 	for _, m := range asked {
-		h.onceADay("unanswered "+in.name+" "+m.AuthorID, func(ctx context.Context) {
+		h.onceADay(in, "unanswered "+in.name+" "+m.AuthorID, func(ctx context.Context) error {
 			err := whisperer.Whisper(ctx, in.name, m.AuthorID, text)
 			if reactor, ok := in.connector.(Reactor); ok && err != nil {
 				err = reactor.React(ctx, in.name, m.ID, ReactionUnanswered)
 			}
-			if err != nil {
-				in.log.Debug("whisper_failed", "error", err)
-			}
+			return err
 		})
 	}
 }
@@ -50,24 +48,26 @@ func (h hints) refuse(in *voice, m Inbound) {
 	if m.Bot || !place.Direct() && !whispers {
 		return
 	}
-	h.onceADay("hint "+place.Connector+":"+m.AuthorID, func(ctx context.Context) {
+	h.onceADay(in, "hint "+place.Connector+":"+m.AuthorID, func(ctx context.Context) error {
 		const text = "I am not set up to talk with you here. Ask the bot's operator."
 		if place.Direct() {
 			in.say(ctx, "hint-"+m.ID, text, m.ID)
-		} else if err := whisperer.Whisper(ctx, in.name, m.AuthorID, in.translate(text)); err != nil {
-			in.log.Debug("whisper_failed", "error", err)
+			return nil
 		}
+		return whisperer.Whisper(ctx, in.name, m.AuthorID, in.translate(text))
 	})
 }
 
-// onceADay runs do in the background, unless it did so for key in the last 24 hours since the start: a restart forgets that.
-func (h hints) onceADay(key string, do func(ctx context.Context)) {
+// onceADay has the connector tell somebody something in the background, unless it did so for key in the last 24 hours since the
+// start: a restart forgets that.
+func (h hints) onceADay(in *voice, key string, tell func(ctx context.Context) error) {
 	if !h.access.First(key, 24*time.Hour) {
 		return
 	}
 	h.goroutines.start(func() {
-		ctx, cancel := context.WithTimeout(h.life, time.Minute)
-		defer cancel()
-		do(ctx)
+		_, err := callConnector(h.life, time.Minute, func(ctx context.Context) (any, error) { return nil, tell(ctx) })
+		if err != nil {
+			in.log.Debug("whisper_failed", "error", err)
+		}
 	})
 }

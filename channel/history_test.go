@@ -53,22 +53,22 @@ func TestFaultyHistory(t *testing.T) {
 func TestHistoryBeforeFirstMentionIsContext(t *testing.T) {
 	p := &platform{}
 	for i := range 150 {
-		p.said = append(p.said, pastMessage(fmt.Sprint(100+i), fmt.Sprint("earlier ", i), time.Hour, i%2 == 0))
-		p.said[i].Thread = true // which the bot follows from the question on
+		p.messages = append(p.messages, pastMessage(fmt.Sprint(100+i), fmt.Sprint("earlier ", i), time.Hour, i%2 == 0))
+		p.messages[i].Thread = true // which the bot follows from the question on
 	}
-	p.said = append(p.said, pastMessage("400", "what were we saying?", 0, true))
-	p.said[150].Thread = true
+	p.messages = append(p.messages, pastMessage("400", "what were we saying?", 0, true))
+	p.messages[150].Thread = true
 	r := newRig(t, echo).throughConnector(p)
-	r.post(p.said[149]) // overheard earlier
-	check.Len(t, "history requests", p.asked, 0)
-	r.post(p.said[150])
+	r.post(p.messages[149]) // overheard earlier
+	check.Len(t, "history requests", p.requests, 0)
+	r.post(p.messages[150])
 	r.post(pastMessage("500", "and?", 0, true))
 	lines := r.transcript()
 	check.Len(t, "rows", lines, 100+4)
 	check.EqualAll(t, "rows", []string{lines[0], lines[1], lines[99], lines[100]},
 		[]string{"user: earlier 149", "user: earlier 50", "user: earlier 148", "user: what were we saying?"})
 	check.Equal(t, "answered, sent", fmt.Sprint(r.connector.sent[0].To, r.connector.texts()), "[400] [answer 1 answer 2]")
-	check.EqualAll(t, "requests", p.asked, []string{"after  before 400"})
+	check.EqualAll(t, "requests", p.requests, []string{"after  before 400"})
 }
 
 func TestBackfilledMessageIsDeliveredAgain(t *testing.T) {

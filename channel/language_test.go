@@ -75,6 +75,13 @@ var englishWord = regexp.MustCompile(`[A-Za-z]{2,}`)
 // be theirs, a name or a key, or be a word of the other language too.
 func TestNothingStaysEnglish(t *testing.T) {
 	check.SkipUnderRace(t)
+	for _, c := range command.All {
+		used := slices.ContainsFunc(everyCommand[0].lines, func(line string) bool {
+			of, _, _ := command.Parse(line)
+			return of.Name == c.Name
+		})
+		check.Require(t, used, "everyCommand has no use of /%s", c.Name)
+	}
 	workers := map[string]script{"a model that works": always(summary("Ada: note 1 word, note 2 word")), "a model that fails": failing(&llm.Error{Kind: llm.KindOverloaded, Status: 503})}
 	for name, worker := range workers {
 		t.Run(name, func(t *testing.T) { compareLanguages(t, worker) })

@@ -235,7 +235,7 @@ func (c *conversation) goWork(worked chan<- error) {
 // done reports whether nothing is left to do, or only what failed.
 func (r *runs) done() bool { return !r.working && !r.again }
 
-// tryDo has the loop run f, which must not wait, and waits for that or for the end of the loop.
+// tryDo has the loop run f, which must not wait, and waits for that or for the end of the loop. errPanicked: f did not end.
 func (l *loop) tryDo(f func(e *compactor.Compactor)) error {
 	panicked := true
 	done := make(chan struct{})
@@ -250,12 +250,12 @@ func (l *loop) tryDo(f func(e *compactor.Compactor)) error {
 		return ErrClosed
 	}
 	if panicked {
-		panic(errPanicked) // the caller cannot continue
+		return errPanicked
 	}
 	return nil
 }
 
-// do is tryDo for children, which the loop waits for.
+// do is tryDo for children, which the loop waits for, and which cannot continue after an error.
 func (l *loop) do(f func(e *compactor.Compactor)) {
 	if err := l.tryDo(f); err != nil {
 		panic(err)

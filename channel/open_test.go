@@ -242,14 +242,15 @@ func TestStop(t *testing.T) {
 }
 
 func TestIdleConversationIsEvictedAndReloaded(t *testing.T) {
-	r := newRig(t, echo)
-	r.opts.Idle = time.Millisecond
-	r.reopen()
-	for i := range 12 {
-		r.ask(fmt.Sprint("m", i))
-		time.Sleep(time.Duration(i%4) * time.Millisecond)
-	}
-	check.Len(t, "rows", r.transcript(), 24)
+	inBubble(t, echo, func(t *testing.T, r *rig) { // shorter than an idle time, exactly as long, and longer
+		r.opts.Idle = 10 * time.Minute
+		r.reopen()
+		for i := range 12 {
+			r.ask(fmt.Sprint("m", i))
+			time.Sleep(time.Duration(i%4) * r.opts.Idle / 2)
+		}
+		check.Len(t, "rows", r.transcript(), 24)
+	})
 	inBubble(t, echo, func(t *testing.T, r *rig) { // not while its worker runs
 		r.opts.Idle = time.Second
 		r.withWorker(after(time.Minute, summarizeRequest))
@@ -291,5 +292,22 @@ func TestConversationThatPanicsAgainWaitsLonger(t *testing.T) {
 		third := <-c.panicked
 		check.EqualAll(t, "pauses", []time.Duration{second.Sub(first), third.Sub(second)}, []time.Duration{5 * time.Second, 10 * time.Second})
 		check.Contains(t, "sent after two attempts", r.lastText(), "I was interrupted repeatedly")
+	})
+}
+
+func TestNoticeOutlastsUnreadableSettings(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		r.setFilePolicy(func(p *compactor.Policy) { p.Notify = compactor.NotifyMessage })
+		r.agent.Worker = &llmtest.Model{Func: summarizeRequest}
+		r.throughConnector(&silentConnector{})
+		r.askTurns(10, 30)
+		r.execute("ALTER TABLE overrides RENAME TO elsewhere")
+		r.hub.Renew(access.Rules{})
+		synctest.Wait()
+		r.run("/compact")
+		time.Sleep(time.Minute)
+		r.execute("ALTER TABLE elsewhere RENAME TO overrides")
+		time.Sleep(time.Minute)
+		check.Contains(t, "sent", r.lastText(), "I summarized")
 	})
 }

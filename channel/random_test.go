@@ -27,7 +27,7 @@ type scene struct {
 	*rig
 	mu     sync.Mutex // guards random
 	random *rand.Rand
-	said   map[string]string // where, by id
+	places map[string]string // of messages, by id
 	ids    []string
 	paused map[string]bool
 }
@@ -81,14 +81,14 @@ func (s *scene) act() {
 		}
 		m.Thread = strings.HasSuffix(at, "/thread")
 		s.ids = append(s.ids, m.ID)
-		s.said[m.ID] = at
+		s.places[m.ID] = at
 		check.Must(s.hub.Deliver(s.t.Context(), at, m))(s.t)
 	case k < 14 && len(s.ids) > 0: // one of the newest messages changes
 		id := s.ids[max(len(s.ids)-1-s.dice(6), 0)]
 		if k == 13 {
-			check.NoError(s.t, s.hub.Edit(s.t.Context(), s.said[id], channel.Inbound{ID: id, Text: "edited words", Time: time.Now()}))
+			check.NoError(s.t, s.hub.Edit(s.t.Context(), s.places[id], channel.Inbound{ID: id, Text: "edited words", Time: time.Now()}))
 		} else {
-			check.NoError(s.t, s.hub.Delete(s.t.Context(), s.said[id], id))
+			check.NoError(s.t, s.hub.Delete(s.t.Context(), s.places[id], id))
 		}
 	case 14 <= k && k < 14+len(lines):
 		s.runAs(access.Person{ID: []string{"u1", "u2"}[s.dice(2)], Name: "Ada", Manager: true}, at, lines[k-14])
@@ -112,37 +112,44 @@ func TestRandomActs(t *testing.T) {
 	for range *randomRuns {
 		seed := rand.Uint64()
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			s := &scene{random: rand.New(rand.NewPCG(seed, 1)), said: map[string]string{}, paused: map[string]bool{}}
-			s.rig = newRig(t, s.model)
-			s.rig.model.Tokens = 6000
-			j := s.captureLog()
-			defer func() {
-				if t.Failed() {
-					t.Log(j.String())
-				}
-			}()
-			s.setFilePolicy(func(p *compactor.Policy) { p.KeepLastN = 4 })
-			s.agent.Worker = &llmtest.Model{Label: "worker", Tokens: 6000, Func: s.model}
-			one := &llmtest.Model{Label: "one", Tokens: 6000, Func: s.model}
-			s.withTasks(map[string]channel.Agent{"one": {Model: one, Worker: s.agent.Worker, Spawn: []string{"one"}, Tasks: task.Limits{Calls: 20}}})
-			for range 100 {
-				s.act()
-			}
-			for _, at := range actPlaces {
-				check.NoError(t, s.hub.Operator().Resume(t.Context(), at))
-			}
-			s.drainTasks(func(int) {})
-			for _, at := range actPlaces {
-				s.waitIdle(at)
-			}
-			check.Equal(t, "stuck conversations", s.hub.Stats().Stuck, 0)
-			check.Len(t, "open tasks", check.Must(s.store.OpenTasks(t.Context()))(t), 0)
-			check.Len(t, "findings", check.Must(s.store.Upkeep().Check(t.Context()))(t), 0)
-			s.wantAnsweredOnce(func(p channel.Piece) bool { // an outcome is told to who asked for the task
-				return p.Part == 0 && !p.Failure && !strings.HasPrefix(p.Text, "outcome ")
+			inBubble(t, nil, func(t *testing.T, r *rig) {
+				s := &scene{rig: r, random: rand.New(rand.NewPCG(seed, 1)), places: map[string]string{}, paused: map[string]bool{}}
+				s.actRandomly(t)
 			})
 		})
 	}
+}
+
+func (s *scene) actRandomly(t *testing.T) {
+	s.rig.model.Func = s.model
+	s.rig.model.Tokens = 6000
+	j := s.captureLog()
+	defer func() {
+		if t.Failed() {
+			t.Log(j.String())
+		}
+	}()
+	s.setFilePolicy(func(p *compactor.Policy) { p.KeepLastN = 4 })
+	s.agent.Worker = &llmtest.Model{Label: "worker", Tokens: 6000, Func: s.model}
+	one := &llmtest.Model{Label: "one", Tokens: 6000, Func: s.model}
+	s.withTasks(map[string]channel.Agent{"one": {Model: one, Worker: s.agent.Worker, Spawn: []string{"one"}, Tasks: task.Limits{Calls: 20}}})
+	for range 100 {
+		time.Sleep(time.Duration(s.dice(10)) * time.Millisecond) // models answer meanwhile
+		s.act()
+	}
+	for _, at := range actPlaces {
+		check.NoError(t, s.hub.Operator().Resume(t.Context(), at))
+	}
+	s.drainTasks(func(int) {})
+	for _, at := range actPlaces {
+		s.waitIdle(at)
+	}
+	check.Equal(t, "stuck conversations", s.hub.Stats().Stuck, 0)
+	check.Len(t, "open tasks", check.Must(s.store.OpenTasks(t.Context()))(t), 0)
+	check.Len(t, "findings", check.Must(s.store.Upkeep().Check(t.Context()))(t), 0)
+	s.wantAnsweredOnce(func(p channel.Piece) bool { // an outcome goes to the person who requested the task
+		return p.Part == 0 && !p.Failure && !strings.HasPrefix(p.Text, "outcome ")
+	})
 }
 
 // wantAnsweredOnce checks that no message has two answers, and returns those that have one.
@@ -171,25 +178,28 @@ type chatter struct {
 func TestTranscriptMatchesPlatform(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			c := &chatter{platform: &platform{most: 3}, random: rand.New(rand.NewPCG(seed, 1)), start: time.Now(), connected: true}
-			c.complete = func(m channel.Inbound) (channel.Inbound, error) {
-				time.Sleep(500 * time.Microsecond)
-				m.Author = "Ada Full"
-				return m, nil
-			}
-			c.rig = newRig(t, after(time.Millisecond, echo)).throughConnector(c.platform)
-			for i := range 100 {
-				c.act(i)
-			}
-			c.reconnect()
-			c.waitForReplies()
-			c.waitForReplies()
-			c.wantEachOnce()
-			answered := c.wantAnsweredOnce(func(channel.Piece) bool { return true })
-			for _, m := range c.platform.said {
-				check.That(t, !m.Addressed || answered[m.ID], "%s: got no reply", m.ID)
-			}
-			check.Lacks(t, "sent", texts(c.rig.connector.texts()), "disk")
+			inBubble(t, after(time.Millisecond, echo), func(t *testing.T, r *rig) {
+				c := &chatter{rig: r, platform: &platform{pageSize: 3}, random: rand.New(rand.NewPCG(seed, 1)), start: time.Now(), connected: true}
+				c.complete = func(m channel.Inbound) (channel.Inbound, error) {
+					time.Sleep(500 * time.Microsecond)
+					m.Author = "Ada Full"
+					return m, nil
+				}
+				c.throughConnector(c.platform)
+				for i := range 100 {
+					time.Sleep(time.Duration(c.random.IntN(1000)) * time.Microsecond)
+					c.act(i)
+				}
+				c.reconnect()
+				c.waitForReplies()
+				c.waitForReplies()
+				c.wantEachOnce()
+				answered := c.wantAnsweredOnce(func(channel.Piece) bool { return true })
+				for _, m := range c.platform.messages {
+					check.That(t, !m.Addressed || answered[m.ID], "%s: got no reply", m.ID)
+				}
+				check.Lacks(t, "sent", texts(c.rig.connector.texts()), "disk")
+			})
 		})
 	}
 }
@@ -201,22 +211,22 @@ func (c *chatter) act(i int) {
 			ID: fmt.Sprint(1000 + i), AuthorID: fmt.Sprint(i % 3), Author: "Ada", Text: fmt.Sprintf("text %d", 1000+i),
 			Time: c.start.Add(time.Duration(i) * time.Millisecond), Addressed: c.random.IntN(3) == 0, Incomplete: c.random.IntN(3) == 0,
 		}
-		c.note(func() { c.said = append(c.said, m) })
+		c.note(func() { c.messages = append(c.messages, m) })
 		if c.connected {
 			c.deliverMessage(m)
 		}
-	case k < 17 && len(c.said) > 0: // one of the five newest messages changes; the bot never hears of deletions while it is away
-		at := len(c.said) - 1 - c.random.IntN(min(len(c.said), 5))
-		m := c.said[at]
+	case k < 17 && len(c.messages) > 0: // one of the five newest messages changes; the bot never hears of deletions while it is away
+		at := len(c.messages) - 1 - c.random.IntN(min(len(c.messages), 5))
+		m := c.messages[at]
 		if k < 15 {
 			m.Text = fmt.Sprintf("edited %s %d", m.ID, i)
-			c.note(func() { c.said[at].Text = m.Text })
+			c.note(func() { c.messages[at].Text = m.Text })
 			m.Time = c.start.Add(time.Hour + time.Duration(i)*time.Millisecond)
 			if c.connected {
 				check.NoError(c.t, c.hub.Edit(c.t.Context(), place, m))
 			}
 		} else if c.connected {
-			c.note(func() { c.said = slices.Concat(c.said[:at], c.said[at+1:]) })
+			c.note(func() { c.messages = slices.Concat(c.messages[:at], c.messages[at+1:]) })
 			check.NoError(c.t, c.hub.Delete(c.t.Context(), place, m.ID))
 		}
 	case k == 17 && c.connected:
@@ -239,7 +249,7 @@ func (c *chatter) wantEachOnce() {
 	for _, line := range c.transcript() {
 		have[strings.TrimPrefix(line, "user: ")]++
 	}
-	for _, m := range c.said {
+	for _, m := range c.messages {
 		n := have[m.Text]
 		for text, k := range have { // the bot does not read edits of known messages that were made while it was away
 			if n == 0 && strings.HasPrefix(m.Text, "edited") && (text == "text "+m.ID || strings.HasPrefix(text, "edited "+m.ID)) {

@@ -108,7 +108,7 @@ func (t *turn) retry(_ context.Context, err error) bool {
 			t.log.Info("tools_refused", "effect", "earlier tool use is sent as text", "model", model, "error", err)
 		}
 		return t.inWords
-	case kind != llm.KindOverflow || a.overflows >= mostOverflows(failed):
+	case kind != llm.KindOverflow || a.overflows >= maxOverflows(failed):
 		return false
 	}
 	a.overflows++
@@ -121,9 +121,9 @@ func (t *turn) retry(_ context.Context, err error) bool {
 	})
 }
 
-// mostOverflows returns how many requests of a turn may be repeated because they were too long: more if the server does
+// maxOverflows returns how many requests of a turn may be repeated because they were too long: more if the server does
 // not say how long they may be, because the window is then searched for.
-func mostOverflows(refused *llm.Error) int {
+func maxOverflows(refused *llm.Error) int {
 	if refused.Limit > 0 {
 		return 2
 	}

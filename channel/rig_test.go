@@ -33,17 +33,24 @@ func TestMain(m *testing.M) {
 }
 
 type connector struct {
-	mu                        sync.Mutex // guards everything below
-	sent                      []channel.Piece
-	seen                      []string // what was shown and sent, in order
-	opened                    int      // number of writers opened
-	canceled                  int
-	events                    []compactor.Event
-	shown, accepted, memories []string
-	failures                  int                       // number of sends that fail first
-	fails                     func(channel.Piece) error // nil: no piece is refused
-	delay                     time.Duration             // how long each send takes
-	panics                    atomic.Int32              // number of calls of Accepted that panic first
+	mu sync.Mutex // guards everything below
+	faults
+	sent     []channel.Piece
+	shown    []string
+	seen     []string // what was shown and sent, in order
+	opened   int      // number of writers opened
+	canceled int
+	accepted []string
+	events   []compactor.Event
+	memories []string
+}
+
+// faults are how a connector misbehaves.
+type faults struct {
+	failures int                       // number of sends that fail first
+	fails    func(channel.Piece) error // nil: no piece is refused
+	delay    time.Duration             // how long each send takes
+	panics   atomic.Int32              // number of calls of Accepted that panic first
 }
 
 func (d *connector) Name() string { return "test" }

@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"cairn/channel/command"
 	"cairn/channel/sentences"
@@ -65,13 +66,19 @@ func (v *voice) spell(text string) string {
 // translate translates a sentence, and leaves commands as they are.
 func (v *voice) translate(text string) string { return sentences.In(v.language()).Translate(text) }
 
+// sayTimeout limits how long a notice may take, which is not worth more: the conversation waits for it.
+const sayTimeout = time.Minute
+
 // say sends a notice without the outbox, which may not be writable.
 func (v *voice) say(ctx context.Context, id, text string, to ...string) {
 	if v.connector == nil {
 		return
 	}
 	piece := Piece{Reply: id, Parts: 1, To: to, Text: v.translate(text), Failure: true}
-	if _, err := v.connector.Reply(v.name, to).Send(ctx, piece); err != nil {
+	_, err := callConnector(ctx, sayTimeout, func(ctx context.Context) (string, error) {
+		return v.connector.Reply(v.name, to).Send(ctx, piece)
+	})
+	if err != nil {
 		v.log.Warn("send_notice_failed", "error", err)
 	}
 }

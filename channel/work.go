@@ -70,28 +70,31 @@ func (c *conversation) workClosed(ctx context.Context, opened bool) error {
 
 // sync applies edits and changed settings, announces a compaction, and resumes a turn if asked to.
 func (c *conversation) sync(ctx context.Context, resume bool) (err error) {
-	var made *compactor.Event
-	newest := ""
-	c.do(func(e *compactor.Compactor) {
-		if e.Outdated() {
-			err = e.Changed(ctx)
-		}
-		if err == nil {
-			made = c.unannounced
-			newest = c.arrivals.newest
-			c.unannounced = nil
-		}
-	})
+	c.do(func(e *compactor.Compactor) { err = e.Reread(ctx) })
 	if err == nil {
 		err = c.renew(ctx)
 	}
-	if err == nil && made != nil {
-		c.notices.announce(ctx, made, c.policy.get().Notify, newest)
+	if err == nil {
+		c.announce(ctx)
 	}
 	if err == nil && resume {
 		err = c.resume(ctx)
 	}
 	return err
+}
+
+// announce notifies people of the last compaction, unless they have heard of it.
+func (c *conversation) announce(ctx context.Context) {
+	var applied *compactor.Event
+	newest := ""
+	c.do(func(*compactor.Compactor) {
+		applied = c.unannounced
+		newest = c.arrivals.newest
+		c.unannounced = nil
+	})
+	if applied != nil {
+		c.notices.announce(ctx, applied, c.policy.get().Notify, newest)
+	}
 }
 
 // step takes up what waits, and answers it if anyone asked; if nothing does, it starts a requested session.

@@ -38,7 +38,7 @@ type Options struct {
 
 	Worker   llm.Model     // an llm.Learner, or nothing is learned about it; nil: no model; the extractive summarizer does all the work
 	Fallback llm.Model     // takes over what Worker's server refuses; nil: none
-	Prompt   func() string // the agent's own prompt for the worker, read once per job; nil or "": the one in prompts/
+	Prompt   func() string // the agent's own prompt for the worker, read for each summary; nil or "": the one in prompts/
 	Slots    chan struct{} // its capacity limits how many workers run in the process; nil: no limit
 
 	// Spend is called before each request to the worker's or the fallback's model, retries included.
@@ -134,7 +134,7 @@ func (c *Compactor) Wake() time.Time { return c.wake }
 func (c *Compactor) Check(ctx context.Context) {
 	p := c.meter.policy()
 	c.view.reshape(c.meter)
-	_ = c.reread(ctx) // with an error the next check tries again, and Request fails
+	_ = c.Reread(ctx) // with an error the next check tries again, and Request fails
 	c.flush(ctx)
 	c.applyDue(ctx)
 	if c.meter.level(c.view) == emergency {

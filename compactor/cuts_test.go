@@ -31,7 +31,7 @@ func asks(text string) chat.Message {
 }
 
 // linesOfTurns numbers messages, each list a turn.
-func linesOfTurns(turns ...[]chat.Message) (lines []transcript.Shown) {
+func linesOfTurns(turns ...[]chat.Message) (lines []transcript.Verbatim) {
 	seq := int64(0)
 	for _, turn := range turns {
 		first := seq + 1
@@ -46,7 +46,7 @@ func linesOfTurns(turns ...[]chat.Message) (lines []transcript.Shown) {
 }
 
 // viewOf returns a view of messages without a head.
-func viewOf(lines []transcript.Shown) view {
+func viewOf(lines []transcript.Verbatim) view {
 	return view{View: transcript.View{Messages: lines, MessageCost: transcript.CostOf(lines)}}
 }
 

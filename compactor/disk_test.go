@@ -148,7 +148,7 @@ func TestUnnoticedChangesCauseNewDecision(t *testing.T) {
 		"a new session": func(r *rig) error {
 			started, err := r.c.StartSession(t.Context())
 			if started {
-				r.ends = append(r.ends, int64(len(r.said)))
+				r.ends = append(r.ends, int64(len(r.messages)))
 			}
 			return err
 		},
@@ -195,7 +195,7 @@ func TestPreparedSummaryWaitsAfterRestart(t *testing.T) {
 	stack := r.c.Status().Stack
 	row := compactor.Summary{
 		Kind: compactor.Leaf, By: compactor.ByWorker, Trigger: compactor.OnManual, Text: filler(650),
-		Span: compactor.Span{From: stack[len(stack)-1].To + 1, To: int64(len(r.said) - 4)},
+		Span: compactor.Span{From: stack[len(stack)-1].To + 1, To: int64(len(r.messages) - 4)},
 	}
 	row.Messages = int(row.To - row.From + 1)
 	j := check.Must(memory.Of(r.conv).Records().Begin(t.Context(), row))(t)

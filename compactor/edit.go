@@ -15,18 +15,15 @@ import (
 // and Check try again.
 func (c *Compactor) Changed(ctx context.Context) error {
 	c.outdated = true
-	return c.reread(ctx)
+	return c.Reread(ctx)
 }
-
-// Outdated reports whether what has changed on disk is still to be read.
-func (c *Compactor) Outdated() bool { return c.outdated }
 
 // errOutdated is returned where changes cannot be read from disk: no request is
 // better than one that repeats a deleted message.
 var errOutdated = errors.New("edits and deletions could not be read")
 
-// reread rebuilds the view if the conversation has changed on disk since the last time.
-func (c *Compactor) reread(ctx context.Context) error {
+// Reread reads what has changed on disk, if Changed or a commit noticed that something has and it is not read yet.
+func (c *Compactor) Reread(ctx context.Context) error {
 	if !c.outdated {
 		return nil
 	}
@@ -79,7 +76,7 @@ func ended(prepared []Summary, now transcript.Snapshot) (rows []Summary) {
 // error means that the disk refused and nothing has changed.
 func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	c.view.reshape(c.meter)
-	if err := c.reread(ctx); err != nil {
+	if err := c.Reread(ctx); err != nil {
 		return Event{}, fmt.Errorf("undo the latest summary: %w", err)
 	}
 	c.flush(ctx)
@@ -89,15 +86,10 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 		used := c.meter.used(c.view)
 		return Event{State: EventUndone, Stopped: true, Trigger: w.Trigger, Kind: Leaf, BeforeTokens: used, AfterTokens: used, Window: c.o.Window()}, nil
 	}
-	if j := c.busy; j != nil && j.isAct() {
+	if j := c.busy; j != nil && j.act && !j.undone {
 		return c.cancelJob(ctx, j)
 	}
 	return c.undoApplied(ctx)
-}
-
-// isAct reports whether people, the model or a level set the job off, or what waits for it.
-func (j *job) isAct() bool {
-	return j.requested != 0 || j.row.Trigger != OnRepair && j.row.Trigger != OnRollup && j.row.Trigger != OnPrepare
 }
 
 // cancelJob cancels a job whose summary is not applied yet. Its messages are spared as if it had been undone.
@@ -110,8 +102,12 @@ func (c *Compactor) cancelJob(ctx context.Context, j *job) (Event, error) {
 	if err != nil {
 		return Event{}, fmt.Errorf("cancel the running compaction: %w", err)
 	}
+	j.undone = true
 	j.cancel()
 	c.undoLifted = false
+	none := c.reports.event(row, EventNoop)
+	none.Error = reasonUndone
+	j.progress.answer(none)
 	e := c.reports.event(row, EventUndone)
 	e.Stopped = true
 	e.BeforeTokens = c.meter.used(c.view)

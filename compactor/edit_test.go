@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cairn/chat"
@@ -145,19 +146,21 @@ type secretRig struct {
 
 func TestDeletedTextLeavesNoBytes(t *testing.T) {
 	slow(t)
-	g := &secretRig{ctx: t.Context(), release: make(chan struct{})}
-	g.rig = &rig{t: t, dir: t.TempDir(), name: channelAbove, window: 6000, policy: plainPolicy()}
-	g.worker = &llmtest.Model{Func: repeating("the third one", g.release)}
-	g.tune = append(g.tune, func(o *compactor.Options) { o.Log = g.log.logger() })
-	g.open()
-	t.Cleanup(g.end)
-	g.policy.KeepFirst = 3
-	g.policy.RollupFanIn = 2
-	g.policy.StackBudget = 0.03
-	g.saySecretFirst()
-	g.summarize()
-	g.deleteAll()
-	check.Equal(t, "failures", g.seen(compactor.EventFailed), 0)
+	synctest.Test(t, func(t *testing.T) {
+		g := &secretRig{ctx: t.Context(), release: make(chan struct{})}
+		g.rig = &rig{t: t, folder: folder{dir: t.TempDir()}, name: channelAbove, window: 6000, policy: plainPolicy()}
+		g.worker = &llmtest.Model{Func: repeating("the third one", g.release)}
+		g.tune = append(g.tune, func(o *compactor.Options) { o.Log = g.log.logger() })
+		g.open()
+		t.Cleanup(g.end)
+		g.policy.KeepFirst = 3
+		g.policy.RollupFanIn = 2
+		g.policy.StackBudget = 0.03
+		g.saySecretFirst()
+		g.summarize()
+		g.deleteAll()
+		check.Equal(t, "failures", g.seen(compactor.EventFailed), 0)
+	})
 }
 
 func (g *secretRig) saySecretFirst() {
@@ -211,7 +214,7 @@ func (g *secretRig) summarize() {
 	g.notesUntil(20, func() bool { g.waitIdle(); return g.summarizeOver(g.two.Seq, "'prepared'") > 0 })
 	g.three = g.arrive(secretly("This is the third one."))
 	g.notesUntil(20, func() bool {
-		time.Sleep(10 * time.Millisecond)
+		synctest.Wait() // the worker has reached the third message, or has nothing to do
 		running := g.c.Status().Running
 		return running != nil && running.From <= g.three.Seq && g.three.Seq <= running.To
 	})
@@ -231,10 +234,10 @@ func (g *secretRig) summarize() {
 // word, also after a restart.
 func (g *secretRig) deleteAll() {
 	check.NoError(g.t, privacy.Of(g.conv).Delete(g.ctx, []string{g.one.ID, g.two.ID, g.three.ID, "w1", "elsewhere"}))
-	g.gone = map[int64]bool{g.one.Seq: true, g.two.Seq: true, g.three.Seq: true}
-	for i, m := range g.said { // as the disk has them now
+	g.deleted = map[int64]bool{g.one.Seq: true, g.two.Seq: true, g.three.Seq: true}
+	for i, m := range g.messages { // as the disk has them now
 		if now, err := g.conv.Transcript().Message(g.ctx, m.Seq); err == nil {
-			g.said[i] = now
+			g.messages[i] = now
 		}
 	}
 	g.c.Reread()

@@ -85,7 +85,7 @@ func TestFailedWorkerChangesNothing(t *testing.T) {
 			check.Equal(t, "failures", r.seen(compactor.EventFailed), 1)
 			check.Equal(t, "other rows", r.count("SELECT count(*) FROM compactions WHERE state <> 'failed'"), 0)
 			check.Len(t, "stack", g.Stack, 0)
-			check.Equal(t, "messages in the view", g.Lines, len(r.said))
+			check.Equal(t, "messages in the view", g.Lines, len(r.messages))
 			check.That(t, g.Paused != "" && g.Failed.State == compactor.EventFailed, "the status does not say that it waits, or why: %+v", g)
 			calls := len(r.worker.Requests())
 			r.deliverNotes("one more")

@@ -26,8 +26,8 @@ func (c *Compactor) Prospect() string {
 	covered := func(rows []Summary, seq int64) bool {
 		return slices.ContainsFunc(rows, func(row Summary) bool { return row.Covers(seq) })
 	}
-	rest := slices.DeleteFunc(slices.Clone(s.Messages), func(m transcript.Shown) bool { return covered(c.view.prepared(), m.Seq) })
-	seqs := func(lines []transcript.Shown) (seqs []int64) {
+	rest := slices.DeleteFunc(slices.Clone(s.Messages), func(m transcript.Verbatim) bool { return covered(c.view.prepared(), m.Seq) })
+	seqs := func(lines []transcript.Verbatim) (seqs []int64) {
 		for _, l := range lines {
 			seqs = append(seqs, l.Seq)
 		}
@@ -60,7 +60,7 @@ func (c *Compactor) Transcript() *transcript.State {
 func (c *Compactor) Rebuilt() *transcript.State {
 	v := c.view
 	messages := slices.Concat(v.Messages, v.Hidden)
-	slices.SortFunc(messages, func(a, b transcript.Shown) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(messages, func(a, b transcript.Verbatim) int { return cmp.Compare(a.Seq, b.Seq) })
 	var verbatim []transcript.Message
 	for _, m := range messages {
 		if m.Seq <= v.stored() {

@@ -25,7 +25,11 @@ func (c *Compactor) fail(j *job, err error) {
 	e.BeforeTokens = c.meter.used(c.view)
 	e.Stopped = j.ctx.Err() != nil
 	e.Error = inWords(err)
-	if changed {
+	switch {
+	case j.undone:
+		e.State = EventNoop
+		e.Error = reasonUndone
+	case changed:
 		e.State = EventNoop
 	}
 	c.notify(e)

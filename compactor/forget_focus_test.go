@@ -35,3 +35,29 @@ func TestForgottenFocusIsNotWritten(t *testing.T) {
 		})
 	}
 }
+
+// A row that was written just before the focus is forgotten has it on disk, where who forgets it erases it once Restarts is false.
+func TestFocusForgottenWhileItsRowIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan bool)
+		r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
+		r.chat(20)
+		r.c.hold = func(work compactor.Work) compactor.Result {
+			result := work.Run()
+			if _, summarizes := work.Row(); !summarizes {
+				<-release
+			}
+			return result
+		}
+		_, progress := r.want("parrots")
+		synctest.Wait()
+		r.c.do(func() { compactor.ForgetFocus(r.c.Compactor) })
+		restarts := func() bool { return get(r.c, func() bool { return compactor.Restarts(r.c.Compactor) }) }
+		check.That(t, restarts(), "the row is not being written")
+		close(release)
+		r.waitIdle()
+		check.That(t, !restarts(), "the row is still being written")
+		r.wantOutcome(progress, compactor.EventApplied)
+		check.Lacks(t, "requests", inLines(r.worker.Requests()[0].Messages), "parrots")
+	})
+}

@@ -66,9 +66,9 @@ func goldenRequests(t *testing.T) (requests []llm.Request) {
 	r.deliverNotes("two overheard")
 	note(r.ask("and what now?"))
 	r.restart()
-	r.begin(r.said[len(r.said)-1])
+	r.begin(r.messages[len(r.messages)-1])
 	note(r.request())
-	r.answerAlone(r.said[len(r.said)-1])
+	r.answerAlone(r.messages[len(r.messages)-1])
 	r.applied()
 	note(r.ask("and after the summary?"))
 	return requests

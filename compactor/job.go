@@ -26,9 +26,11 @@ type job struct {
 	allowed      bool      // skip Before
 	unfocused    bool      // its focus must not be written any more
 	restarts     bool      // ForgetFocus has stopped the writing of its row
+	act          bool      // people, the model or a level set it off, or what waits for it
+	undone       bool      // an undo has canceled it
 	record       Job       // nil: its row is not written yet
 	progress     *Progress // of the request that waits for the job; nil: none does
-	requested    int64     // the requested row, if this is a fold that it waits for; 0: the job's own
+	requested    int64     // the row of the job that led to this one, which may wait for it; 0: none did
 }
 
 // mayWait reports whether j can be left to the next start of the program.
@@ -41,6 +43,7 @@ func (j *job) requestedRow() int64 { return cmp.Or(j.requested, j.row.ID) }
 func (pl *planner) newJob(trigger Trigger, kind Kind, tokens int, extractive bool) *job {
 	p := pl.policy
 	j := &job{tokens: tokens, extractive: extractive, policy: p}
+	j.act = trigger != OnRepair && trigger != OnRollup && trigger != OnPrepare
 	j.row = Summary{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Focus: p.Focus}
 	if extractive {
 		j.row.By, j.row.AwaitsModel = ByExtractive, pl.models.has(p) && (pl.now.addressed || trigger == OnManual)

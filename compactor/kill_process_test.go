@@ -188,7 +188,7 @@ const (
 func addNotes(n, size int) func(l *killRig) {
 	return func(l *killRig) {
 		for range n {
-			l.deliverNotes(fmt.Sprintf("note %d %s", len(l.said), filler(size)))
+			l.deliverNotes(fmt.Sprintf("note %d %s", len(l.messages), filler(size)))
 		}
 	}
 }
@@ -218,7 +218,7 @@ var acts = map[string]act{
 		before: addNotes(3, 20),
 		steps: []func(*killRig){
 			func(l *killRig) { l.deliver("question 3 what is it?", true) },
-			func(l *killRig) { l.answer(l.said[len(l.said)-1], "one result", "another one") },
+			func(l *killRig) { l.answer(l.messages[len(l.messages)-1], "one result", "another one") },
 		},
 		changes: 2,
 	},
@@ -290,7 +290,7 @@ var acts = map[string]act{
 			summedUp(l)
 			l.close()
 			l.name = thread
-			l.said = nil
+			l.messages = nil
 			l.open()
 		},
 		steps: []func(*killRig){func(l *killRig) { l.deliver("note 0 what do you think?", false) }},

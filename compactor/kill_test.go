@@ -33,7 +33,7 @@ type killRig struct {
 
 // open opens the folder like a bot at its start, and reads the messages from it.
 func (a act) open(t *testing.T, dir string, window int) *killRig {
-	l := &killRig{rig: &rig{t: t, dir: dir, name: a.name, window: window, policy: a.policy()}}
+	l := &killRig{rig: &rig{t: t, folder: folder{dir: dir}, name: a.name, window: window, policy: a.policy()}}
 	l.worker = &llmtest.Model{Func: func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 		return saveMemories(req, cmp.Or(a.words, 100)), nil
 	}}
@@ -41,16 +41,16 @@ func (a act) open(t *testing.T, dir string, window int) *killRig {
 	l.open()
 	page := check.Must(l.conv.Transcript().Page(context.Background(), 1, 1<<20))(t)
 	state := check.Must(l.conv.Compactions().Load(context.Background()))(t)
-	l.said = make([]chat.Message, state.Next-1)
-	l.gone = make(map[int64]bool)
-	for i := range l.said {
-		l.said[i] = chat.Message{Seq: int64(i + 1), ID: fmt.Sprint("m", i+1)}
-		l.gone[int64(i+1)] = true
+	l.messages = make([]chat.Message, state.Next-1)
+	l.deleted = make(map[int64]bool)
+	for i := range l.messages {
+		l.messages[i] = chat.Message{Seq: int64(i + 1), ID: fmt.Sprint("m", i+1)}
+		l.deleted[int64(i+1)] = true
 	}
 	for _, m := range page {
 		check.Require(t, m.Seq < state.Next, "got message %d, but the next seq is %d", m.Seq, state.Next)
-		l.said[m.Seq-1] = m
-		delete(l.gone, m.Seq)
+		l.messages[m.Seq-1] = m
+		delete(l.deleted, m.Seq)
 	}
 	for _, s := range state.Head.Earlier {
 		l.ends = append(l.ends, s.To)

@@ -20,8 +20,8 @@ func user(seq int64, text string) chat.Message {
 	return chat.Message{Seq: seq, Turn: seq, Role: llm.RoleUser, AuthorID: "u1", Author: "Ada", Text: text, Time: time.Date(2026, 1, 1, 0, int(seq), 0, 0, time.UTC)}
 }
 
-func linesOf(messages ...chat.Message) []transcript.Shown {
-	lines := make([]transcript.Shown, len(messages))
+func linesOf(messages ...chat.Message) []transcript.Verbatim {
+	lines := make([]transcript.Verbatim, len(messages))
 	for i, m := range messages {
 		lines[i] = transcript.Show(m, transcript.Shape{ClipTo: 1 << 30})
 	}

@@ -67,10 +67,10 @@ var mutants = map[string]mutant{
 		err = j.conversation.Store().Update(ctx, func(tx *store.Tx) { j.save(tx, d) })
 		return s.answer(d.note), err
 	}OLD`, "./store", "TestCoverage"},
-	"what a failed job saved is saved again": {"store/ownmemories.go", `
-	return exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, ms.c.Row(seq))
+	"what a failed job saved is saved again": {"store/conversationmemories.go", `
+	return exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, ms.c.rowID(seq))
 `, `
-	row := ms.c.Row(seq)
+	row := ms.c.rowID(seq)
 	if BUG {
 		row = 0
 	}

@@ -69,10 +69,13 @@ func (p Policy) fraction(l level) float64 {
 	}
 }
 
+// minSpan is the size, in tokens, below which the summary of a span would not be shorter.
+const minSpan = transcript.MinSummary + headingCost
+
 // lineSpan is a run of whole turns, oldest first.
 type lineSpan struct {
 	Span
-	lines  []transcript.Shown
+	lines  []transcript.Verbatim
 	tokens int
 }
 
@@ -121,12 +124,12 @@ func planAhead(s view, tokens, tail int) lineSpan {
 	return sp
 }
 
-// planNearest takes the oldest whole turns that come nearest to need tokens, at least one, older than
-// the spared tail.
+// planNearest takes the oldest whole turns that come nearest to need tokens, at least one and enough for a summary, older
+// than the spared tail.
 func planNearest(s view, need int, tail tailLimits) lineSpan {
 	sp := planSpan(s, need, tail)
 	shorter := sp.withoutLastTurn()
-	if len(shorter.lines) > 0 && need-shorter.tokens < sp.tokens-need {
+	if shorter.tokens >= minSpan && need-shorter.tokens < sp.tokens-need {
 		return shorter
 	}
 	return sp
@@ -162,7 +165,7 @@ func (s view) tailStart(tail tailLimits) int {
 
 // tailStart returns the index of the first line that stays: the tail, in which the newest turn
 // stays however large it is, and the turn that is not answered yet.
-func tailStart(lines []transcript.Shown, open int64, tail tailLimits) int {
+func tailStart(lines []transcript.Verbatim, open int64, tail tailLimits) int {
 	end := len(lines)
 	turns := 0
 	tokens := 0
@@ -178,13 +181,13 @@ func tailStart(lines []transcript.Shown, open int64, tail tailLimits) int {
 		turns = turns + 1
 		tokens = tokens + cost
 	}
-	if i := slices.IndexFunc(lines[:end], func(l transcript.Shown) bool { return open != 0 && l.Turn == open }); i >= 0 {
+	if i := slices.IndexFunc(lines[:end], func(l transcript.Verbatim) bool { return open != 0 && l.Turn == open }); i >= 0 {
 		return i
 	}
 	return end
 }
 
-func lastTurn(lines []transcript.Shown) int {
+func lastTurn(lines []transcript.Verbatim) int {
 	n := len(lines) - 1
 	for n > 0 && lines[n-1].Turn == lines[n].Turn {
 		n--

@@ -41,7 +41,7 @@ func turns(sizes ...[]int) (s view) {
 	for _, turn := range sizes {
 		first := int64(len(s.Messages) + 1)
 		for i, tokens := range turn {
-			s.Messages = append(s.Messages, transcript.Shown{
+			s.Messages = append(s.Messages, transcript.Verbatim{
 				Message: &chat.Message{Seq: first + int64(i), Turn: first, Role: llm.RoleUser}, As: transcript.Form{Tokens: tokens},
 			})
 			s.MessageCost += tokens
@@ -51,6 +51,25 @@ func turns(sizes ...[]int) (s view) {
 }
 
 func one(tokens ...int) [][]int { return slices.Collect(slices.Chunk(tokens, 1)) }
+
+func TestPlanNearest(t *testing.T) {
+	for _, tt := range []struct {
+		claim string
+		sizes []int
+		need  int
+		to    int64
+	}{
+		{"more, if that is nearer", []int{1000, 1000, 1000}, 1600, 2},
+		{"less, if that is nearer", []int{1000, 1000, 1000}, 1400, 1},
+		{"more, of two that are as near", []int{1000, 1000, 1000}, 1500, 2},
+		{"at least one turn", []int{1000, 1000}, 100, 1},
+		{"no less than is worth a summary", []int{20, 5000, 1000}, 1800, 2},
+		{"all that may leave", []int{1000, 1000}, 9000, 2},
+	} {
+		sp := planNearest(turns(one(tt.sizes...)...), tt.need, tailLimits{})
+		check.Equal(t, tt.claim, sp.Span, Span{From: 1, To: tt.to})
+	}
+}
 
 func TestPlan(t *testing.T) {
 	open := func(turn int64) view {
@@ -116,7 +135,7 @@ func TestFold(t *testing.T) {
 		stack[1].From++
 		return stack
 	}
-	there := []transcript.Shown{{Message: &chat.Message{Seq: 11}}, {Message: &chat.Message{Seq: 31}}}
+	there := []transcript.Verbatim{{Message: &chat.Message{Seq: 11}}, {Message: &chat.Message{Seq: 31}}}
 	unwritten := stackOf(0, 0)
 	unwritten[1].ID = 0
 	built := func(stack []Summary, model ...int) []Summary {
@@ -140,7 +159,7 @@ func TestFold(t *testing.T) {
 		by      bool
 		name    string
 		stack   []Summary
-		between []transcript.Shown
+		between []transcript.Verbatim
 		want    []int64
 	}{
 		{model, "takes the oldest run of one level", stackOf(2, 1, 1, 0, 0, 0), nil, []int64{2, 3}},

@@ -194,13 +194,13 @@ func (pl *planner) whyNot(trigger Trigger, turnSince bool, tokens int) string {
 	switch {
 	case self && !p.Enabled:
 		return reasonSelfOff
-	case pl.appliedAt > 0 && !turnSince && (self || tokens < transcript.MinSummary+headingCost):
+	case pl.appliedAt > 0 && !turnSince && (self || tokens < minSpan):
 		return reasonJust
 	case self && (now.Before(pl.retries.pausedUntil) || now.Before(pl.retries.retryAt) && pl.retries.failures > 1):
 		return reasonCooling
 	case tokens == 0:
 		return reasonShort
-	case tokens < transcript.MinSummary+headingCost:
+	case tokens < minSpan:
 		return reasonLittle
 	}
 	return ""

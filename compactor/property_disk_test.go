@@ -36,6 +36,11 @@ type file struct {
 	histories int
 }
 
+// borrow returns the folder for a rig, which leaves it open.
+func (f *file) borrow() folder {
+	return folder{dir: f.dir, store: f.store, look: f.look, borrowed: true}
+}
+
 func newFile(t *testing.T) *file {
 	t.Helper()
 	f := &file{dir: t.TempDir()}
@@ -69,7 +74,7 @@ func (f *file) open(t testing.TB) {
 
 // failDisk makes the disk reject writes of compactions after this many statements.
 func (m *machine) failDisk(rt *rapid.T, after int) {
-	if len(m.r.said) == 0 {
+	if len(m.r.messages) == 0 {
 		return // the first message of a thread inherits: this is no write of a compaction
 	}
 	check.NoError(rt, check.ErrorOf(m.f.db.Exec("INSERT INTO refused (after) VALUES (?)", after)))
@@ -217,7 +222,7 @@ func (m *machine) reopen(rt *rapid.T) {
 	m.r.open()
 	m.last = view{}
 	m.tally.add(1, "restarts")
-	if head := m.r.storedHead(); head.Start == int64(len(m.r.said))+1 && head.Start > m.r.start() { // it was started, and the process did not see its result
+	if head := m.r.storedHead(); head.Start == int64(len(m.r.messages))+1 && head.Start > m.r.start() { // it was started, and the process did not see its result
 		m.r.ends = append(m.r.ends, head.Start-1)
 	}
 	if m.asked != nil {

@@ -92,7 +92,7 @@ func (m *machine) checkEveryMessageShown(rt *rapid.T, text string, whole bool) {
 	if _, rest, ok := strings.Cut(text, "</kept>"); ok {
 		text = rest
 	}
-	for seq, gone := range m.r.gone {
+	for seq, gone := range m.r.deleted {
 		check.Require(rt, !gone || !strings.Contains(text, fmt.Sprintf("recalled-%d.", seq)),
 			"a context quotes the deleted message %d:\n%s", seq, text)
 	}
@@ -104,9 +104,9 @@ func (m *machine) checkEveryMessageShown(rt *rapid.T, text string, whole bool) {
 		shown[seq] = true
 	}
 	stack := m.r.c.Status().Stack
-	for _, said := range m.r.said {
+	for _, said := range m.r.messages {
 		seq := said.Seq
-		gone := m.r.gone[said.Seq]
+		gone := m.r.deleted[said.Seq]
 		wanted := !gone && seq >= m.r.start() && rowOver(stack, seq) < 0
 		check.Require(rt, !wanted || shown[seq] || said.Role == llm.RoleTool || said.Text == "", "message %d is neither covered nor in the view:\n%s", seq, text)
 		check.Require(rt, wanted || !shown[seq] || !whole && !gone, "message %d is in the view and should not be (deleted: %v; session from %d):\n%s", seq, gone, m.r.start(), text)
@@ -159,7 +159,7 @@ func (m *machine) checkRecovers(rt *rapid.T) {
 	m.restart(rt)                                               // forgets the backoff
 	r.c.Compact(compactor.OnManual, "")                         // and the undo hold ends
 	for still := 0; still < 2; still++ {
-		check.Require(rt, m.now().Sub(m.clock) <= 10*24*time.Hour, "the engine does not become idle")
+		check.Require(rt, m.now().Sub(m.start) <= 10*24*time.Hour, "the engine does not become idle")
 		before := m.disk.version.Load()
 		m.advanceClock(31 * time.Minute)
 		r.waitIdle()

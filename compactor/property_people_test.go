@@ -26,7 +26,7 @@ func (m *machine) runTurn(rt *rapid.T) {
 	for i := range results {
 		results[i] = filler(one(rt, "result", 5, 40, 200, 1500))
 	}
-	asked := m.r.deliver(fmt.Sprintf("question %d %s", len(m.r.said), m.text(rt)), true)
+	asked := m.r.deliver(fmt.Sprintf("question %d %s", len(m.r.messages), m.text(rt)), true)
 	m.asked = &asked
 	m.answer(rt, results)
 }
@@ -75,7 +75,7 @@ func (m *machine) context(rt *rapid.T, turn int64) compactor.Context {
 	made := compactor.Context{Text: fmt.Sprintf("time: %d", turn)}
 	if chance(rt, 4, "something is recalled") {
 		made.Text += " " + filler(m.r.window/20)
-		if from := max(turn-int64(below(rt, 20, "recalled")), 1); !m.r.gone[from] {
+		if from := max(turn-int64(below(rt, 20, "recalled")), 1); !m.r.deleted[from] {
 			made.Text += fmt.Sprintf(" recalled-%d.", from)
 			made.Messages = []int64{from}
 		}
@@ -161,7 +161,7 @@ func (m *machine) newSession(rt *rapid.T) {
 	started, err := m.r.c.StartSession(context.Background())
 	check.Require(rt, err == nil || m.refusing || m.disk.dead.Load(), "%v", err)
 	if err == nil && started {
-		m.r.ends = append(m.r.ends, int64(len(m.r.said)))
+		m.r.ends = append(m.r.ends, int64(len(m.r.messages)))
 	}
 }
 
@@ -169,7 +169,7 @@ func (m *machine) editOrDelete(rt *rapid.T, deleted bool) {
 	r := m.r
 	var theirs []int64
 	for _, said := range r.remainingMessages() {
-		if said.Role == llm.RoleUser && int(said.Seq) < len(r.said) { // the newest may be the running turn's question
+		if said.Role == llm.RoleUser && int(said.Seq) < len(r.messages) { // the newest may be the running turn's question
 			theirs = append(theirs, said.Seq)
 		}
 	}
@@ -206,9 +206,9 @@ func (m *machine) remove(rt *rapid.T, seqs []int64) {
 	check.Require(rt, err == nil && len(got) >= len(seqs), "deletion of %v: %v, %v", seqs, got, err)
 	for _, seq := range slices.DeleteFunc(slices.Clone(got), func(seq int64) bool { return slices.Contains(seqs, seq) }) {
 		emptied, err := r.conv.Transcript().Message(context.Background(), seq) // arguments and results of tools in the turn
-		theirs := slices.ContainsFunc(seqs, func(seq int64) bool { return r.said[seq-1].Turn == emptied.Turn })
+		theirs := slices.ContainsFunc(seqs, func(seq int64) bool { return r.messages[seq-1].Turn == emptied.Turn })
 		check.Require(rt, err == nil && theirs && emptied.Role != llm.RoleUser, "deletion of %v changed %+v, %v", seqs, emptied, err)
-		r.said[seq-1] = emptied
+		r.messages[seq-1] = emptied
 	}
 	m.last = view{}
 	r.c.Reread()

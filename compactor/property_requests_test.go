@@ -109,7 +109,7 @@ func (m *machine) brief(rt *rapid.T) {
 	n := tokens.Estimate(text)
 	check.Require(rt, n <= most+100, "a briefing of %d tokens instead of %d:\n%s", n, most, text)
 	for _, seq := range namedIn(text) {
-		check.Require(rt, !m.r.gone[seq], "a briefing shows the deleted message %d:\n%s", seq, text)
+		check.Require(rt, !m.r.deleted[seq], "a briefing shows the deleted message %d:\n%s", seq, text)
 	}
 }
 
@@ -119,7 +119,7 @@ func (m *machine) checkExpand(rt *rapid.T) {
 	for _, row := range m.r.rowsOf(m.r.storedHead()) {
 		var want []int64
 		for seq := row.From; seq <= row.To; seq++ {
-			if !m.r.gone[seq] {
+			if !m.r.deleted[seq] {
 				want = append(want, seq)
 			}
 		}
@@ -137,7 +137,7 @@ func (m *machine) expand(rt *rapid.T, id int64) (seqs []int64) {
 		seqs = append(seqs, m.expand(rt, child.ID)...)
 	}
 	for _, said := range e.Messages {
-		check.Require(rt, said.Text == m.r.said[said.Seq-1].Text, "message %d of row %d: got %q", said.Seq, id, said.Text)
+		check.Require(rt, said.Text == m.r.messages[said.Seq-1].Text, "message %d of row %d: got %q", said.Seq, id, said.Text)
 		seqs = append(seqs, said.Seq)
 	}
 	return seqs
@@ -156,7 +156,7 @@ func (m *machine) checkMemoriesSavedOnce(rt *rapid.T) {
 		check.Require(rt, !seen[s.Content] && s.Confirmed == 1,
 			"%q was saved more than once, and confirmed %d times", s.Content, s.Confirmed)
 		seen[s.Content] = true
-		check.Require(rt, len(s.Sources) == 1 && s.Content == fact(s.Sources[0]) && !m.r.gone[s.Sources[0]],
+		check.Require(rt, len(s.Sources) == 1 && s.Content == fact(s.Sources[0]) && !m.r.deleted[s.Sources[0]],
 			"%q came from %v", s.Content, s.Sources)
 	}
 }
@@ -175,9 +175,9 @@ func (t *tally) add(n int, what ...any) {
 
 func (m *machine) count() {
 	m.tally.add(1, "histories that are silent, of a thread, loose, without a model:", m.silent, m.channel != "", m.loose, m.r.worker == nil)
-	m.tally.add(len(m.r.said), "messages")
+	m.tally.add(len(m.r.messages), "messages")
 	m.tally.add(m.r.edits, "messages edited")
-	m.tally.add(len(m.r.gone), "messages deleted")
+	m.tally.add(len(m.r.deleted), "messages deleted")
 	m.tally.add(len(m.r.ends), "sessions ended")
 	if m.r.worker != nil {
 		m.tally.add(len(m.r.worker.Requests()), "requests of the worker")
@@ -191,7 +191,7 @@ func random(t *testing.T, rt *rapid.T, f *file, work func(context.Context, int, 
 	p.EmergencyFraction = rapid.Float64Range(0.05, 0.9).Draw(rt, "emergency_fraction")
 	p.StackBudget = rapid.Float64Range(0.1, 0.4).Draw(rt, "stack_budget")
 	r := &rig{
-		t: rapidAdapter{t, rt}, dir: f.dir, store: f.store, look: f.look, borrowed: true, name: fmt.Sprintf("terminal:test%d", f.histories),
+		t: rapidAdapter{t, rt}, folder: f.borrow(), name: fmt.Sprintf("terminal:test%d", f.histories),
 		window: rapid.SampledFrom([]int{3000, 6000}).Draw(rt, "window"), policy: p,
 	}
 	r.worker = &llmtest.Model{Tokens: 4000, Func: work}
@@ -199,7 +199,7 @@ func random(t *testing.T, rt *rapid.T, f *file, work func(context.Context, int, 
 }
 
 func (r *rig) noteOf(rt *rapid.T) {
-	r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(rapid.SampledFrom([]int{40, 150, 400, 3000}).Draw(rt, "size"))))
+	r.deliverNotes(fmt.Sprintf("note %d %s", len(r.messages), filler(rapid.SampledFrom([]int{40, 150, 400, 3000}).Draw(rt, "size"))))
 }
 
 // TestRepairsStayBelowEmergency fills windows, hides what does not fit, and repairs it at length

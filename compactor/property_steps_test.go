@@ -25,25 +25,36 @@ type machine struct {
 	channel string // the channel above this thread; empty: no thread
 
 	limits
+	manner
+	heldWorker
+	clock
+	refusing bool          // the disk refuses what compactions write
+	asked    *chat.Message // the question of the running turn; nil: none runs
+
+	problem atomic.Pointer[string]
+	last    view // the last request
+	oracle
+}
+
+// manner is how people and program behave in a history.
+type manner struct {
 	loose  bool // nobody waits for the worker
 	hooked bool // a hook is asked before each job
 	silent bool // no message is addressed to the bot
+}
 
-	mood     atomic.Int32 // how the worker behaves
-	next     atomic.Pointer[gate]
-	gate     *gate // the last one
-	parked   chan struct{}
-	held     bool // the worker waits at the gate
-	refusing bool // the disk refuses what compactions write
-	asked    *chat.Message
-	ticks    atomic.Int64 // since clock, in seconds
-	clock    time.Time
+// heldWorker is a worker that can be held at a gate.
+type heldWorker struct {
+	mood   atomic.Int32 // how the worker behaves
+	next   atomic.Pointer[gate]
+	gate   *gate // the last one
+	parked chan struct{}
+	held   bool // the worker waits at the gate
+}
 
-	problem atomic.Pointer[string]
-	applied atomic.Int64
-
-	last view // the last request
-
+// oracle is what is known of the summaries, besides the engine.
+type oracle struct {
+	applied    atomic.Int64
 	preparedIn int    // the step of the owner in which something was prepared last
 	preparedBy *owner // the owner of that step: a new one counts from 0
 	before     int    // the usage then
@@ -51,9 +62,15 @@ type machine struct {
 	written    int    // lines of summaries that people wrote
 }
 
-func (m *machine) now() time.Time { return m.clock.Add(time.Duration(m.ticks.Load()) * time.Second) }
+// clock is the time in a history.
+type clock struct {
+	ticks atomic.Int64 // since start, in seconds
+	start time.Time
+}
 
-func (m *machine) advanceClock(d time.Duration) { m.ticks.Add(int64(d / time.Second)) }
+func (c *clock) now() time.Time { return c.start.Add(time.Duration(c.ticks.Load()) * time.Second) }
+
+func (c *clock) advanceClock(d time.Duration) { c.ticks.Add(int64(d / time.Second)) }
 
 type operation struct {
 	name   string
@@ -161,7 +178,7 @@ func (m *machine) importHistory(rt *rapid.T) {
 	}
 	taken, err := m.r.conv.Past().Import(context.Background(), said)
 	check.Require(rt, err == nil && len(taken) == n, "%d of %d messages were imported: %v", len(taken), n, err)
-	m.r.said = append(m.r.said, taken...)
+	m.r.messages = append(m.r.messages, taken...)
 	m.r.restart()
 }
 
@@ -174,7 +191,7 @@ func (m *machine) inbound(n int, text string) store.Inbound {
 
 func (m *machine) deliverMessages(rt *rapid.T) {
 	m.r.quiet = m.silent || chance(rt, 3, "nobody speaks to the bot")
-	m.r.deliverNotes(fmt.Sprintf("note %d %s", len(m.r.said), m.text(rt)))
+	m.r.deliverNotes(fmt.Sprintf("note %d %s", len(m.r.messages), m.text(rt)))
 }
 
 // burst delivers some messages before any is dequeued, some of them twice, and some known ones.
@@ -182,11 +199,11 @@ func (m *machine) burst(rt *rapid.T) {
 	r := m.r
 	ctx := context.Background()
 	n := 2 + below(rt, 3, "messages")
-	if len(r.said) == 0 {
+	if len(r.messages) == 0 {
 		m.deliverMessages(rt)
 		return
 	}
-	first := len(r.said)
+	first := len(r.messages)
 	for i := range n {
 		in := m.inbound(first+1+i, fmt.Sprintf("note %d %s", first+i, m.text(rt)))
 		for range 1 + below(rt, 2, "times") {
@@ -194,12 +211,12 @@ func (m *machine) burst(rt *rapid.T) {
 		}
 	}
 	m.repeat(rt)
-	for len(r.said) < first+n {
-		check.Require(rt, r.dequeue() > 0, "got %d of %d messages dequeued", len(r.said)-first, n)
+	for len(r.messages) < first+n {
+		check.Require(rt, r.dequeue() > 0, "got %d of %d messages dequeued", len(r.messages)-first, n)
 		r.c.Check(ctx)
 		m.waitForWorker(rt)
 	}
-	check.Require(rt, len(r.said) == first+n, "delivered %d messages, got %d", n, len(r.said)-first)
+	check.Require(rt, len(r.messages) == first+n, "delivered %d messages, got %d", n, len(r.messages)-first)
 }
 
 // redeliver delivers known messages again, in any order; nothing changes.
@@ -211,10 +228,10 @@ func (m *machine) redeliver(rt *rapid.T) {
 
 func (m *machine) repeat(rt *rapid.T) {
 	for range below(rt, 6, "repetitions") {
-		if len(m.r.said) == 0 {
+		if len(m.r.messages) == 0 {
 			return
 		}
-		said := m.r.said[below(rt, len(m.r.said), "repeated")]
+		said := m.r.messages[below(rt, len(m.r.messages), "repeated")]
 		if said.Role != llm.RoleUser {
 			continue
 		}

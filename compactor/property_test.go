@@ -126,14 +126,15 @@ func (o rapidAdapter) Error(args ...any)                 { o.rt.Error(args...) }
 func (o rapidAdapter) Errorf(format string, args ...any) { o.rt.Errorf(format, args...) }
 
 func newMachine(t *testing.T, rt *rapid.T, f *file, all *tally) *machine {
-	m := &machine{f: f, tally: all, parked: make(chan struct{}, 100), clock: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	m := &machine{f: f, tally: all, clock: clock{start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}}
+	m.parked = make(chan struct{}, 100)
 	f.histories++
 	m.r = &rig{
-		t: rapidAdapter{t, rt}, dir: f.dir, store: f.store, look: f.look, borrowed: true,
+		t: rapidAdapter{t, rt}, folder: f.borrow(),
 		name: fmt.Sprintf("terminal:test%d", f.histories), policy: drawPolicy(rt),
 		window: one(rt, "window", 2500, 3000, 4000),
-		size:   one(rt, "real tokens for one estimated", 0, 0, 0, 0.6, 0.9, 1.2, 1.7),
 	}
+	m.r.size = one(rt, "real tokens for one estimated", 0, 0, 0, 0.6, 0.9, 1.2, 1.7)
 	m.r.tune = []func(*compactor.Options){m.configure}
 	m.r.hold = m.runWork
 	m.r.listen = m.onEvents

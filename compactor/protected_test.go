@@ -219,7 +219,7 @@ func TestPicturesLeaveWithHeadChange(t *testing.T) {
 		}
 		last = view
 		version = head
-		r.answerAlone(r.said[len(r.said)-1])
+		r.answerAlone(r.messages[len(r.messages)-1])
 	}
 	check.That(t, changes >= 3 && changes <= 10, "the head changed %d times with 30 pictures", changes)
 }

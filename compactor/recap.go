@@ -35,7 +35,7 @@ const mostOfRecap = 350
 // any goroutine. It takes at most the policy's timeout. If no model can do it in one request, the
 // summaries and an extract of the messages take its place. The function's error is the context's.
 func (c *Compactor) Recap(ctx context.Context, focus string) (func(context.Context) (Recap, error), error) {
-	if err := c.reread(ctx); err != nil {
+	if err := c.Reread(ctx); err != nil {
 		return nil, err
 	}
 	s := c.view
@@ -118,7 +118,7 @@ const (
 // messages that fit. The question comes last and is not repeated among the messages. Nothing is
 // written. The function may run in any goroutine.
 func (c *Compactor) Briefing(ctx context.Context, tokens int, question chat.Message) (func() string, error) {
-	if err := c.reread(ctx); err != nil {
+	if err := c.Reread(ctx); err != nil {
 		return nil, err
 	}
 	s := c.view
@@ -162,7 +162,7 @@ func (s view) material(most int, without int64) (head string, items []summarize.
 		case m.Role == llm.RoleAssistant:
 			text = fmt.Sprintf("[#%d assistant] %s", m.Seq, text)
 		case m.Role == llm.RoleTool:
-			text = transcript.Show(m, transcript.Shape{ClipTo: min(most, summarize.MostOfResult)}).As.Text
+			text = transcript.Show(m, transcript.Shape{ClipTo: min(most, summarize.MaxResult)}).As.Text
 			if len(shown.As.Text) < len(text) { // it is cleared
 				text = secrets.Mask(shown.As.Text)
 			}
@@ -170,7 +170,7 @@ func (s view) material(most int, without int64) (head string, items []summarize.
 		}
 		text = summarize.EscapeLabels(text)
 		cost := tokens.PerMessage + tokens.Estimate(text)
-		items = append(items, summarize.Item{Text: text, Tokens: cost, From: m.Seq, To: m.Seq, Said: m})
+		items = append(items, summarize.Item{Text: text, Tokens: cost, From: m.Seq, To: m.Seq, Message: m})
 	}
 	return summarize.EscapeLabels(secrets.Mask(head)), items
 }

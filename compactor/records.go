@@ -32,8 +32,8 @@ type Records interface {
 	// Stretch counts the messages of a span, for transcript.State.Cover.
 	Stretch(ctx context.Context, sp Span) (transcript.Stretch, error)
 
-	// Latest returns the latest compaction of the session that was not undone yet, without what was
-	// applied with it in earlier sessions. Emergencies do not count.
+	// Latest returns the latest act of the session that was not undone yet, with its folds and repairs since, without
+	// what was applied with it in earlier sessions. Emergencies do not count.
 	Latest(ctx context.Context) (transcript.Undoable, error)
 
 	// Span returns the messages of [from, to], deleted ones left out, oldest first.
@@ -75,7 +75,7 @@ func (c *Compactor) commit(ctx context.Context, decide func(*transcript.State) (
 			return change, err
 		}
 		c.outdated = true
-		if failed := c.reread(ctx); failed != nil {
+		if failed := c.Reread(ctx); failed != nil {
 			return change, failed
 		}
 	}

@@ -87,7 +87,7 @@ func TestCloseCancelsWorker(t *testing.T) {
 			end(r)
 			check.Equal(t, "the wait", time.Since(started), 0)
 			if trigger == compactor.OnBackground {
-				check.Equal(t, "verbatim messages after the restart", r.c.Status().Lines, len(r.said))
+				check.Equal(t, "verbatim messages after the restart", r.c.Status().Lines, len(r.messages))
 			}
 			r.noPlaceholder()
 		})
@@ -101,7 +101,7 @@ func TestRepairLengthFollowsSpan(t *testing.T) {
 	for _, worker := range []*llmtest.Model{{Func: goodSummary}, nil} {
 		r := newRig(t, 100_000, worker)
 		r.hearNotes(20)
-		span := tokensIn(r.said)
+		span := tokensIn(r.messages)
 		r.startSession() // all of it is behind a placeholder, which is repaired
 		r.waitIdle()
 		rows := r.c.Status().Past.Earlier[0].Rows

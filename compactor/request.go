@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
-	"time"
 )
 
 // Compactions that people and the model request.
@@ -80,7 +78,7 @@ func (c *Compactor) Compact(requested Requested) *Progress {
 	switch {
 	case c.busy == nil:
 		c.startRequest(w)
-	case w.Trigger != OnManual || c.queued != nil || c.planner(w.over(c.meter)).coversAll(w.Trigger, c.busy.row):
+	case w.Trigger != OnManual || c.queued != nil || !c.busy.undone && c.planner(w.over(c.meter)).coversAll(w.Trigger, c.busy.row):
 		w.progress.answer(c.refuse(w, reasonRunning))
 	default:
 		c.queued = &w
@@ -199,19 +197,6 @@ type Proposal struct {
 func (o Options) before(ctx context.Context, p Proposal) (focus string, veto error) {
 	defer recoverCallback(o.Log, "before") // a panic vetoes nothing
 	return o.Before(ctx, p)
-}
-
-// vetoed reports a veto. Except for OnManual it pauses the trigger for the cooldown.
-func (c *Compactor) vetoed(j *job, reason error) {
-	if j.row.Trigger != OnManual { // people may ask again
-		until := c.o.Now().Add(max(time.Duration(j.policy.Cooldown), minVeto))
-		c.retries.vetoes = maps.Clone(c.retries.vetoes) // readers of a Status have the old map
-		c.retries.vetoes[j.row.Trigger] = veto{reason.Error(), until}
-	}
-	e := c.reports.event(j.row, EventNoop)
-	e.Error = reason.Error()
-	c.notify(e)
-	j.progress.answer(e)
 }
 
 // notify emits an event, and returns it.

@@ -108,6 +108,15 @@ type veto struct {
 // minVeto is the shortest duration of a veto, so that a hook is not called at each message.
 const minVeto = time.Minute
 
+// forbid notes a veto of a job. Except for OnManual it forbids the trigger for the cooldown.
+func (r *retries) forbid(j *job, reason error, now time.Time) {
+	if j.row.Trigger == OnManual { // people may ask again
+		return
+	}
+	r.vetoes = maps.Clone(r.vetoes) // readers of a Status have the old map
+	r.vetoes[j.row.Trigger] = veto{reason.Error(), now.Add(max(time.Duration(j.policy.Cooldown), minVeto))}
+}
+
 func (r *retries) forbids(t Trigger, now time.Time) bool { return now.Before(r.vetoes[t].until) }
 
 // reason returns why jobs of a trigger are forbidden, in words for people.

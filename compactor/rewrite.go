@@ -20,14 +20,14 @@ const peopleShare = 4
 type Writer = transcript.Writer
 
 var (
-	ErrNotShown = transcript.ErrNotShown
+	ErrNotShown = transcript.ErrNotApplied
 	ErrNoLine   = transcript.ErrNoLine
 	ErrOnlyLine = transcript.ErrOnlyLine
 	ErrLongLine = transcript.ErrLongLine
 )
 
 // MostOfLine is the most characters of a line that a person writes.
-const MostOfLine = transcript.MostOfLine
+const MostOfLine = transcript.MaxLine
 
 // NoRoomError says why there is no room for a line that a person wants to write.
 type NoRoomError struct{ Why string } // in words for people
@@ -40,7 +40,7 @@ func (e *NoRoomError) Error() string { return e.Why }
 // nothing has changed. Call it on the owner's goroutine.
 func RewriteLine(ctx context.Context, c *Compactor, id int64, number int, text string, by Writer) (Event, error) {
 	c.view.reshape(c.meter)
-	if err := c.reread(ctx); err != nil {
+	if err := c.Reread(ctx); err != nil {
 		return Event{}, fmt.Errorf("rewrite a line of summary %d: %w", id, err)
 	}
 	c.flush(ctx)
@@ -71,7 +71,7 @@ func RewriteLine(ctx context.Context, c *Compactor, id int64, number int, text s
 func lineOfSummary(s *transcript.State, id int64, number int) (at int, err error) {
 	i := slices.IndexFunc(s.Summaries, func(row Summary) bool { return row.ID == id })
 	if i < 0 {
-		return 0, transcript.ErrNotShown
+		return 0, transcript.ErrNotApplied
 	}
 	claims := s.Summaries[i].Claims()
 	if number < 1 || number > len(claims) {

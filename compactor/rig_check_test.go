@@ -84,7 +84,7 @@ func (r *rig) check() error {
 			check.Require(r.t, n == row.Messages, "row %d (%s by %s on %s, %d to %d) says it holds %d messages and holds %d",
 				row.ID, row.Kind, row.By, row.Trigger, row.From, row.To, row.Messages, n)
 		}
-		page := check.Must(conv.Transcript().Page(context.Background(), 1, len(r.said)+1))(r.t)
+		page := check.Must(conv.Transcript().Page(context.Background(), 1, len(r.messages)+1))(r.t)
 		check.Len(r.t, "messages in the transcript", page, len(left))
 		for i, m := range left {
 			check.Require(r.t, seen[m.Seq] == 1, "message %d: got %d places, want 1", m.Seq, seen[m.Seq])
@@ -98,8 +98,8 @@ func (r *rig) check() error {
 func (r *rig) checkShown(t check.Tester, g compactor.Status) {
 	t.Helper()
 	covered := map[int]int{}
-	for seq := r.start(); seq <= int64(len(r.said)); seq++ {
-		if !r.gone[seq] {
+	for seq := r.start(); seq <= int64(len(r.messages)); seq++ {
+		if !r.deleted[seq] {
 			covered[rowOver(g.Stack, seq)]++
 		}
 	}

@@ -43,14 +43,14 @@ func (r *rig) notesUntil(words int, done func() bool) {
 	r.t.Helper()
 	for i := 0; !done(); i++ {
 		check.Require(r.t, i <= 500, "the condition does not hold after %d notes", i)
-		r.deliverNotes(fmt.Sprintf("note %d %s", len(r.said), filler(words)))
+		r.deliverNotes(fmt.Sprintf("note %d %s", len(r.messages), filler(words)))
 	}
 }
 
 func (r *rig) talkUntil(done func() bool) {
 	r.t.Helper()
 	for !done() {
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(120)))
+		r.talk(fmt.Sprintf("question %d %s", len(r.messages), filler(120)))
 		r.waitIdle()
 	}
 }
@@ -73,9 +73,9 @@ func (r *rig) deliver(text string, addressed bool) chat.Message {
 func (r *rig) arrive(all ...store.Inbound) chat.Message {
 	r.t.Helper()
 	ctx := context.Background()
-	first := len(r.said) == 0
+	first := len(r.messages) == 0
 	for i, in := range all {
-		n := len(r.said) + 1 + i
+		n := len(r.messages) + 1 + i
 		in.ID = cmp.Or(in.ID, fmt.Sprint("m", n))
 		in.AuthorID = "u1"
 		in.Author = "Ada"
@@ -92,7 +92,7 @@ func (r *rig) arrive(all ...store.Inbound) chat.Message {
 	if first {
 		r.c.Reread() // like a thread's owner after inheriting
 	}
-	return r.said[len(r.said)-1]
+	return r.messages[len(r.messages)-1]
 }
 
 func (r *rig) arriveMany(n int, text func(i int) string) {
@@ -110,7 +110,7 @@ func (r *rig) dequeue() int {
 	taken := check.Must(r.conv.Inbox().Dequeue(context.Background(), store.All, compactor.BurstBudget(r.window), time.Time{}))(r.t)
 	r.c.History().Append(taken...)
 	r.c.History().Stored()
-	r.said = append(r.said, taken...)
+	r.messages = append(r.messages, taken...)
 	return len(taken)
 }
 
@@ -120,7 +120,7 @@ func (r *rig) startSession() {
 	started := check.Must(r.c.StartSession(context.Background()))(r.t)
 	check.Require(r.t, started == said, "a new session: started %v; there is something to leave: %v", started, said)
 	if started {
-		r.ends = append(r.ends, int64(len(r.said)))
+		r.ends = append(r.ends, int64(len(r.messages)))
 	}
 }
 
@@ -206,14 +206,14 @@ func (x *turn) answer(text string) {
 	if stored := check.Must(x.r.conv.Turns().Finish(context.Background(), outcome))(x.r.t); !stored {
 		h.ContextNotStored()
 	}
-	x.r.said = append(x.r.said, x.rows...)
+	x.r.messages = append(x.r.messages, x.rows...)
 	x.r.c.Answered()
 }
 
 func (x *turn) endWithoutAnswer() {
 	x.r.t.Helper()
 	check.Must(x.r.conv.Turns().Finish(context.Background(), store.Outcome{Turn: x.asked.Seq, Messages: x.rows}))(x.r.t)
-	x.r.said = append(x.r.said, x.rows...)
+	x.r.messages = append(x.r.messages, x.rows...)
 	x.r.c.Answered()
 }
 
@@ -225,7 +225,7 @@ func (r *rig) edit(seq int64, text string) {
 
 // editWithoutNotice edits without notifying the engine. Its error may be the disk's.
 func (r *rig) editWithoutNotice(seq int64, text string) error {
-	m := &r.said[seq-1]
+	m := &r.messages[seq-1]
 	r.edits++
 	got, changed, err := r.conv.Transcript().Edit(context.Background(), store.Inbound{ID: m.ID, Text: text, Time: m.Time.Add(time.Duration(r.edits) * time.Hour)}, nil)
 	if err != nil {
@@ -247,17 +247,17 @@ func (r *rig) remove(seqs ...int64) {
 func (r *rig) removeWithoutNotice(seqs ...int64) (changed []int64, err error) {
 	var ids []string
 	for _, seq := range seqs {
-		ids = append(ids, r.said[seq-1].ID)
+		ids = append(ids, r.messages[seq-1].ID)
 	}
 	changed = storetest.Changed(r.t, r.conv, func() { err = privacy.Of(r.conv).Delete(context.Background(), ids) })
 	if err != nil {
 		return nil, err
 	}
-	if r.gone == nil {
-		r.gone = make(map[int64]bool)
+	if r.deleted == nil {
+		r.deleted = make(map[int64]bool)
 	}
 	for _, seq := range seqs {
-		r.gone[seq] = true
+		r.deleted[seq] = true
 	}
 	return changed, nil
 }
@@ -270,5 +270,5 @@ func tokensIn(messages []chat.Message) (n int) {
 }
 
 func (r *rig) remainingMessages() []chat.Message {
-	return slices.DeleteFunc(slices.Clone(r.said), func(m chat.Message) bool { return r.gone[m.Seq] })
+	return slices.DeleteFunc(slices.Clone(r.messages), func(m chat.Message) bool { return r.deleted[m.Seq] })
 }

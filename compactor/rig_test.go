@@ -28,33 +28,51 @@ const testConversation = "terminal:test"
 
 // rig is one conversation wired as in production: a real file, the real store, the engine, and a scripted worker.
 type rig struct {
-	t      testing.TB
-	dir    string
+	t testing.TB
+	folder
 	name   string // of the conversation; empty: terminal:test
+	conv   *store.Conversation
 	window int
 	policy compactor.Policy
-	worker *llmtest.Model                        // nil: no model
-	tune   []func(*compactor.Options)            // what changes the options that open makes
-	hold   func(compactor.Work) compactor.Result // see owner
-	listen func([]compactor.Event)               // called with the events of a step of the owner; nil: nobody listens
-
-	store   *store.Store
-	conv    *store.Conversation
-	c       *owner
-	said    []chat.Message // all inputs in order, as last edited
-	gone    map[int64]bool // those deleted
-	ends    []int64        // the last seqs of the ended sessions
-	quiet   bool           // no message is addressed to the bot
-	edits   int            // so far
-	model   string         // its name
-	learned llm.Learned    // of the model, over restarts
-	size    float64        // real tokens for one estimated, of a provider that counts; 0: it does not
-
-	borrowed bool         // the store is open already, and stays open
-	look     *store.Store // for concurrent reads; nil: not opened yet
+	worker *llmtest.Model // nil: no model
+	wiring
+	provider
+	c *owner
+	history
 
 	mu     sync.Mutex // guards events and, where a worker may look, policy
 	events []compactor.Event
+}
+
+// folder is where a rig has its data.
+type folder struct {
+	dir      string
+	store    *store.Store
+	borrowed bool         // the store is open already, and stays open
+	look     *store.Store // for concurrent reads; nil: not opened yet
+}
+
+// wiring is what a test puts between the engine and its rig.
+type wiring struct {
+	tune   []func(*compactor.Options)            // what changes the options that open makes
+	hold   func(compactor.Work) compactor.Result // see owner
+	listen func([]compactor.Event)               // called with the events of a step of the owner; nil: nobody listens
+}
+
+// provider is the model that answers.
+type provider struct {
+	model   string      // its name
+	learned llm.Learned // of the model, over restarts
+	size    float64     // real tokens for one estimated, of a provider that counts; 0: it does not
+}
+
+// history is what people and the bot have written, and what people have changed.
+type history struct {
+	messages []chat.Message // all in order, as last edited
+	deleted  map[int64]bool // by seq
+	ends     []int64        // the last seqs of the ended sessions
+	edits    int            // so far
+	quiet    bool           // no message is addressed to the bot
 }
 
 // learner is a worker about which things are learned until a restart.
@@ -67,7 +85,7 @@ func (l *learner) Learned() *llm.Learned { return &l.learned }
 
 func newRig(t testing.TB, window int, worker *llmtest.Model, tune ...func(*compactor.Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), window: window, policy: plainPolicy(), worker: worker, tune: tune}
+	r := &rig{t: t, folder: folder{dir: t.TempDir()}, window: window, policy: plainPolicy(), worker: worker, wiring: wiring{tune: tune}}
 	r.open()
 	t.Cleanup(r.end)
 	return r

@@ -22,8 +22,9 @@ func (c *Compactor) Work() []Work {
 // Done receives the result of a piece of work.
 func (c *Compactor) Done(r Result) {
 	j := r.job
-	if j.restarts {
-		j.restarts = false
+	restarts := j.restarts && !j.undone
+	j.restarts = false
+	if restarts {
 		j.row.Focus = ""
 		r.row.Focus = ""
 		if r.record == nil {
@@ -33,11 +34,8 @@ func (c *Compactor) Done(r Result) {
 		j.ctx, j.cancel = context.WithCancel(c.ctx)
 	}
 	switch {
-	case r.veto != nil:
-		c.vetoed(j, r.veto)
-		c.end(j, nil)
 	case j.record == nil:
-		c.begun(j, r)
+		c.rowWritten(j, r)
 	case r.err != nil:
 		c.finish(j, r.err)
 	default:
@@ -99,8 +97,16 @@ func (c *Compactor) start(j *job) {
 	c.work = append(c.work, Work{j, first, c.o.Log})
 }
 
-// begun goes on with a job whose row is written, unless that failed.
-func (c *Compactor) begun(j *job, r Result) {
+// rowWritten has the summary of a job made whose row is written, unless Before forbids it or that failed.
+func (c *Compactor) rowWritten(j *job, r Result) {
+	if r.veto != nil {
+		c.retries.forbid(j, r.veto, c.o.Now())
+		e := c.reports.event(j.row, EventNoop)
+		e.Error = r.veto.Error()
+		j.progress.answer(c.notify(e))
+		c.end(j, nil)
+		return
+	}
 	j.progress.began(c.reports.event(j.row, EventStarted))
 	j.row = r.row
 	j.record = r.record
@@ -206,6 +212,7 @@ func (c *Compactor) end(j, next *job) {
 	*c.holder(j) = nil
 	if next != nil && c.ctx.Err() == nil {
 		next.requested = j.requestedRow()
+		next.act = j.act
 		next.progress = j.progress
 		c.start(next)
 	} else if i := slices.Index(transcript.IDs(c.view.prepared()), j.requestedRow()); i >= 0 {

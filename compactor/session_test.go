@@ -30,7 +30,7 @@ var noted = regexp.MustCompile(`note-\d+-`)
 func (r *rig) hearNotes(n int) {
 	r.t.Helper()
 	for range n {
-		r.deliverNotes(fmt.Sprintf("note-%d- %s", len(r.said)+1, filler(30)))
+		r.deliverNotes(fmt.Sprintf("note-%d- %s", len(r.messages)+1, filler(30)))
 	}
 }
 
@@ -62,7 +62,7 @@ func TestNewSessionStartsImmediately(t *testing.T) {
 
 	r.startSession() // twice
 	r.deliverNotes("gone soon")
-	r.remove(int64(len(r.said)))
+	r.remove(int64(len(r.messages)))
 	r.startSession()
 	check.Len(t, "ends of sessions", r.ends, 2)
 }
@@ -75,7 +75,7 @@ func TestOldSessionIsSummarizedWhole(t *testing.T) {
 	r.compactAndWait()
 	g := r.c.Status()
 	check.Require(t, len(g.Stack) == 1 && g.Lines != 0, "the stack is %+v, %d messages are verbatim", g.Stack, g.Lines)
-	tail := r.said[len(r.said)-1].Seq
+	tail := r.messages[len(r.messages)-1].Seq
 	r.startSession()
 	r.waitIdle()
 	check.Contains(t, "view", r.render(), "note-1-", "note-3-", fmt.Sprintf("note-%d-", tail))
@@ -178,7 +178,7 @@ func TestRecapOfSummariesAlone(t *testing.T) {
 	recap := check.Must(r.c.Recap(t.Context(), ""))(t)
 	check.Equal(t, "recap", recap, compactor.Recap{Text: text, By: compactor.ByWorker})
 	asked := worker.Requests()
-	check.Contains(t, "request", asked[len(asked)-1].Messages[1].Text, fmt.Sprintf("messages #1 to #%d ", len(r.said)))
+	check.Contains(t, "request", asked[len(asked)-1].Messages[1].Text, fmt.Sprintf("messages #1 to #%d ", len(r.messages)))
 	worker.Func = brokenSummaries
 	recap = check.Must(r.c.Recap(t.Context(), ""))(t)
 	check.Equal(t, "recap without a model", recap.Text, strings.TrimSpace(recap.Text))

@@ -1,6 +1,7 @@
 package compactor_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,7 +43,8 @@ func TestUndoCancelsWhatRuns(t *testing.T) {
 		e := r.undo()
 		check.That(t, e.Stopped && e.From == started.From && e.To == started.To, "got %+v canceled", e)
 		r.waitIdle()
-		check.Contains(t, "outcome", r.wantOutcome(ended, compactor.EventFailed).Error, "stopped")
+		check.Contains(t, "outcome", r.wantOutcome(ended, compactor.EventNoop).Error, "canceled")
+		check.Equal(t, "failure", r.c.Status().Failed.Error, "")
 		check.Equal(t, "view", r.render(), before)
 		check.Contains(t, "paused", r.c.Status().Paused, "was undone")
 		r.refused("there is no summary to undo")
@@ -77,5 +79,130 @@ func TestCanceledSpanIsSpared(t *testing.T) {
 		r.notesUntil(20, func() bool { return r.share() >= 0.86 })
 		r.waitIdle()
 		check.That(t, len(r.c.Status().Stack) > 0, "the aggressive level summarizes nothing")
+	})
+}
+
+// A fold that follows another fold is no act, so it is not what an undo cancels.
+func TestUndoCancelsNoFoldAfterAFold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 6000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
+		for range 4 {
+			r.deliverMany(10, 100)
+			r.applied()
+		}
+		rows := r.c.Status().Stack
+		folds := func() int {
+			return len(r.which(func(e compactor.Event) bool {
+				return e.State == compactor.EventStarted && e.Trigger == compactor.OnRollup
+			}))
+		}
+		r.set(func(p *compactor.Policy) { p.StackBudget = 0.02; p.RollupFanIn = 2 })
+		r.c.Speak()
+		r.c.Check(t.Context())
+		for folds() < 2 {
+			time.Sleep(100 * time.Millisecond)
+			synctest.Wait()
+		}
+		running := r.c.Status().Running
+		check.Require(t, running != nil && running.Kind == compactor.Rollup, "got %+v running, want the second fold", running)
+		r.set(func(p *compactor.Policy) { p.StackBudget = 0.40 })
+		e := r.undo()
+		check.That(t, !e.Stopped && e.Kind == compactor.Leaf && e.From == rows[3].From, "got %+v undone", e)
+		r.waitIdle()
+	})
+}
+
+// Who undoes twice in a row does not cancel the same compaction twice.
+func TestUndoAfterACancelUndoesWhatIsApplied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
+		r.chat(40)
+		r.compactAndWait()
+		applied := r.c.Status().Stack[0]
+		r.chat(40)
+		_, _ = r.want("")
+		var first, second compactor.Event
+		r.c.do(func() { // before the canceled work has ended
+			first = check.Must(r.c.Compactor.Undo(t.Context()))(t)
+			second = check.Must(r.c.Compactor.Undo(t.Context()))(t)
+		})
+		check.That(t, first.Stopped, "got %+v, want it canceled", first)
+		check.That(t, !second.Stopped && second.ID == applied.ID, "got %+v undone, want row %d", second, applied.ID)
+		r.waitIdle()
+	})
+}
+
+// Words that are to be forgotten restart the writing of a row, but not that of a canceled one.
+func TestCanceledRowIsNotWrittenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		allow := make(chan bool)
+		r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
+			o.Before = func(context.Context, compactor.Proposal) (string, error) { <-allow; return "", nil }
+		})
+		r.chat(40)
+		for _, forgetsFirst := range []bool{true, false} {
+			r.c.do(func() {
+				r.c.Compactor.Compact(compactor.Requested{Trigger: compactor.OnManual, Focus: "parrots"})
+				if forgetsFirst {
+					compactor.ForgetFocus(r.c.Compactor)
+				}
+				e := check.Must(r.c.Compactor.Undo(t.Context()))(t)
+				check.That(t, e.Stopped, "got %+v, want it canceled", e)
+				if !forgetsFirst {
+					compactor.ForgetFocus(r.c.Compactor)
+				}
+			})
+			allow <- true
+			synctest.Wait()
+			check.That(t, !get(r.c, func() bool { return compactor.Restarts(r.c.Compactor) }), "it still restarts")
+			check.That(t, r.c.Status().Running == nil, "got %+v running", r.c.Status().Running)
+		}
+		close(allow)
+		r.waitIdle()
+		check.Len(t, "summaries", r.c.Status().Stack, 0)
+	})
+}
+
+// Who requested a summary that waits for a fold learns that it was canceled.
+func TestUndoWhileASummaryWaitsForAFold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 6000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
+		for range 3 {
+			r.deliverMany(10, 100)
+			r.applied()
+		}
+		r.deliverMany(10, 100)
+		stack := compactor.StackCost(r.c.Status().Stack)
+		r.set(func(p *compactor.Policy) { p.StackBudget = float64(stack+5) / 6000 })
+		began, progress := r.want("")
+		check.Equal(t, "state", began.State, compactor.EventStarted)
+		for r.seen(compactor.EventPrepared) < 4 {
+			time.Sleep(100 * time.Millisecond)
+			synctest.Wait()
+		}
+		running := r.c.Status().Running
+		check.Require(t, running != nil && running.Kind == compactor.Rollup, "got %+v running, want the fold", running)
+		e := r.undo()
+		check.That(t, e.Stopped && e.From == began.From && e.To == began.To, "got %+v canceled", e)
+		r.waitIdle()
+		ended := get(r.c, func() compactor.Event { return progress.Ended })
+		check.That(t, ended.State == compactor.EventNoop && ended.From == began.From, "got the outcome %+v", ended)
+	})
+}
+
+// A request after a cancel is not refused because the canceled work has not ended yet.
+func TestRequestAfterACancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
+		r.chat(40)
+		_, _ = r.want("")
+		var again *compactor.Progress
+		r.c.do(func() {
+			_ = check.Must(r.c.Compactor.Undo(t.Context()))(t)
+			again = r.c.Compactor.Compact(compactor.Requested{Trigger: compactor.OnManual})
+		})
+		check.Equal(t, "the request", again.Began.State, compactor.EventScheduled)
+		r.waitIdle()
+		r.wantOutcome(again, compactor.EventApplied)
 	})
 }

@@ -272,9 +272,9 @@ func TestPinsShareABudgetWithFirstMessages(t *testing.T) {
 	pinned := r.storedHead().Pins
 	check.Len(t, "pins", pinned, 2)
 	most := r.c.Status().PinBudget
-	costs := compactor.PinCosts(append(pinned, compactor.Pin{Message: r.said[7]}), most)
-	check.That(t, most == 600 && costs[0].Shown == costs[0].Whole && costs[1].Shown > 0 && costs[1].Shown < costs[1].Whole &&
-		costs[2].Shown == 0 && costs[2].Whole >= 200 && costs[0].Shown+costs[1].Shown <= 600, "%+v of %d", costs, most)
+	costs := compactor.PinCosts(append(pinned, compactor.Pin{Message: r.messages[7]}), most)
+	check.That(t, most == 600 && costs[0].Tokens == costs[0].Full && costs[1].Tokens > 0 && costs[1].Tokens < costs[1].Full &&
+		costs[2].Tokens == 0 && costs[2].Full >= 200 && costs[0].Tokens+costs[1].Tokens <= 600, "%+v of %d", costs, most)
 	for _, tokens := range []int{600, 20, 0} {
 		r.policy.PinBudget = tokens
 		budget(tokens)

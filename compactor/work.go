@@ -24,7 +24,7 @@ type Work struct {
 	log  *slog.Logger
 }
 
-// step is one of the two.
+// step is what a piece does: beginning or summarizing.
 type step interface {
 	run(j *job) Result
 }

@@ -147,7 +147,7 @@ func TestLargeSpanKeepsItsShare(t *testing.T) {
 				r.arrive(slices.Repeat([]store.Inbound{{Text: text, Addressed: true}}, 20)...)
 			}
 			r.c.Speak()
-			span := tokensIn(r.said)
+			span := tokensIn(r.messages)
 			e := r.compact("")
 			row := r.c.Status().Stack[0]
 			share := float64(row.Tokens) / float64(span)

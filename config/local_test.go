@@ -165,11 +165,19 @@ func TestWatcherReadsBothFiles(t *testing.T) {
 		check.Equal(t, "calls per hour", w.current.CallsPerHour, 7)
 		w.becomes("workers = 4\n", "", 3, "config.local.toml: it is empty; if that is intended")
 		w.becomes("workers = 4\n", "workers = 0\n", 3, "config.local.toml:1: workers = 0")
+		w.becomes("workers = 4\n", "workers = 0\n", 3, "") // the same mistake is logged once
 		w.becomes("", "workers = 5\n", 3, "config.toml: it is empty; if that is intended")
 		w.becomes("workers = 4\n", "-", 4, "")
 		w.becomes("-", "workers = 6\n", 6, "")
 		w.becomes("-", "-", 6, "read_settings_failed")
 		w.becomes("-", "workers = 7\n", 7, "")
 		w.becomes("workers = 8\n", "# nothing\n", 8, "")
+		for n := range 100 { // an editor may write in many steps: only the last is applied
+			check.NoError(t, os.WriteFile(w.file, fmt.Appendf(nil, "workers = %d\n", 10+n), 0o600))
+			time.Sleep(7 * time.Millisecond)
+			synctest.Wait()
+			check.Equal(t, "workers between two writes", w.current.Workers, 8)
+		}
+		w.becomes("workers = 12\n", "# nothing\n", 12, "")
 	})
 }

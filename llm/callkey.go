@@ -16,8 +16,8 @@ type (
 
 // calls counts the calls of a turn.
 type calls struct {
-	of   string
-	made map[string]int // by tool and arguments
+	of    string
+	count map[string]int // by tool and arguments
 }
 
 // WithCallKeys returns a context in which each call of a tool gets a key. of names what the calls belong to, such as a
@@ -34,8 +34,8 @@ func withCallKey(ctx context.Context, tool string, arguments json.RawMessage) co
 		return ctx
 	}
 	call := tool + "\x00" + string(arguments)
-	all.made[call]++
-	hash := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", all.of, call, all.made[call]))
+	all.count[call]++
+	hash := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%d", all.of, call, all.count[call]))
 	return context.WithValue(ctx, callKey{}, hex.EncodeToString(hash[:16]))
 }
 

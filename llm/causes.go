@@ -34,19 +34,19 @@ var saysOfModel = lazy.Pattern(`(?i)model|no endpoints found`) // OpenRouter
 
 // refine returns the kind of a refusal, which its codes and text may determine more exactly than its status.
 func refine(e *Error, codes []string, text string) Kind {
-	said := strings.Join(append(codes, withoutQuotations(text)), "\n")
+	all := strings.Join(append(codes, withoutQuotations(text)), "\n")
 	page := slices.Contains(codes, "html")
 	lost := e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed
 	switch {
 	case e.Status >= 500:
 		return e.Kind
-	case e.Status == http.StatusPaymentRequired, saysNoCredit().MatchString(said):
+	case e.Status == http.StatusPaymentRequired, saysNoCredit().MatchString(all):
 		return KindQuota
-	case e.Status != http.StatusUnauthorized && e.Kind != KindRateLimited && saysFiltered().MatchString(said):
+	case e.Status != http.StatusUnauthorized && e.Kind != KindRateLimited && saysFiltered().MatchString(all):
 		return KindFiltered
 	case e.Kind == KindRateLimited, e.Kind == KindAuth:
 		return e.Kind
-	case saysUnknownModel().MatchString(said):
+	case saysUnknownModel().MatchString(all):
 		return KindUnknownModel
 	case lost && (page || !saysOfModel().MatchString(text)),
 		e.Status < 400 && (page || strings.Contains(text, "Unexpected endpoint")): // LM Studio
@@ -56,7 +56,7 @@ func refine(e *Error, codes []string, text string) Kind {
 }
 
 // exceedsMinute matches a request with more tokens than a small account may use in a minute (OpenAI, Groq): it never
-// succeeds. In other refusals because of that limit the used tokens stand between the two numbers.
+// succeeds. In other refusals because of that limit the used tokens are between the two numbers.
 var exceedsMinute = lazy.Pattern(`(?i)tokens per min(?:ute)? \(tpm\): limit ([\d,]+), requested`)
 
 // overflowTexts match codes and messages of a prompt that is too long, not "context deadline exceeded", nor a max_tokens
@@ -189,15 +189,15 @@ func matchesAny(patterns []*regexp.Regexp, text string) bool {
 // quotation matches three or more words in quotes: servers repeat what they were sent. Its group is the text before.
 var quotation = lazy.Pattern(`([\w'"]*[\s:=(\[{,]+|^)(?:"[^"]*\s[^"]*\s[^"]*"|'(?:[^'\n]|'\w)*\s(?:[^'\n]|'\w)*\s(?:[^'\n]|'\w)*'|\x60[^\x60]*\s[^\x60]*\s[^\x60]*\x60)`)
 
-// ownKey matches a key whose quoted value is the server's own text.
-var ownKey = lazy.Pattern(`(?i)(?:message|msg|error|detail|reason)['"]?\s*[:=]\s*$`)
+// serverKey matches a key whose quoted value is the server's own text.
+var serverKey = lazy.Pattern(`(?i)(?:message|msg|error|detail|reason)['"]?\s*[:=]\s*$`)
 
 // withoutQuotations removes what a server only repeats: a chat message may contain the words of a
 // refusal, and that a model takes no tools or pictures is remembered.
 func withoutQuotations(text string) string {
 	return quotation().ReplaceAllStringFunc(text, func(quoted string) string {
 		before := quotation().FindStringSubmatch(quoted)[1]
-		if ownKey().MatchString(before) {
+		if serverKey().MatchString(before) {
 			return quoted
 		}
 		return before

@@ -38,7 +38,7 @@ type Error struct {
 	Kind       Kind
 	Status     int           // HTTP status; 0 if there was none
 	Message    string        // the provider's text, for the log; never shown in a chat
-	RetryAfter time.Duration // as the provider asked; 0 if it did not
+	RetryAfter time.Duration // as the provider requested; 0 if it did not
 	Limit      int           // the window in tokens, as an overflow stated it; 0: it did not
 	Prompt     int           // the prompt's tokens, as an overflow counted them; 0: it did not
 	Err        error         // the underlying error, if any
@@ -104,7 +104,7 @@ func WatchWork(ctx context.Context, idle, longest time.Duration) (_ context.Cont
 	}
 }
 
-// Passes reports whether an immediate retry is worthwhile: no longer wait is asked for, and there is time left.
+// Passes reports whether an immediate retry is worthwhile: no longer wait is requested, and there is time left.
 func (e *Error) Passes() bool {
 	return e.Temporary() && e.RetryAfter <= LongestWait && !errors.Is(e.Err, ErrLate)
 }
@@ -132,9 +132,9 @@ func OfServer(err error) bool {
 // ErrTooLong is wrapped by the error for an answer that is too long to be read.
 var ErrTooLong = errors.New("the answer is too long")
 
-// TooLong returns the error for an answer with more than most of what. The same request would get the same answer.
-func TooLong(most int, what string) *Error {
-	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the answer is longer than %d %s", most, what), Err: ErrTooLong}
+// TooLong returns the error for an answer with more than limit of what. The same request would get the same answer.
+func TooLong(limit int, what string) *Error {
+	return &Error{Kind: KindBadRequest, Message: fmt.Sprintf("the answer is longer than %d %s", limit, what), Err: ErrTooLong}
 }
 
 // Truncated returns the error for an answer whose rest is missing or unreadable.

@@ -48,12 +48,12 @@ type Learner interface {
 	Learned() *Learned
 }
 
-// LearnedOf returns what is known about m: what m itself remembers, else own.
-func LearnedOf(m Model, own *Learned) *Learned {
+// LearnedOf returns what is known about m: what m itself remembers, else fallback.
+func LearnedOf(m Model, fallback *Learned) *Learned {
 	if l, ok := m.(Learner); ok {
 		return l.Learned()
 	}
-	return own
+	return fallback
 }
 
 // Facts returns what is known so far.
@@ -75,7 +75,7 @@ func (l *Learned) forgetWindow() {
 // Factor returns the number of real tokens per estimated token, 0.5 to 2.5.
 func (l *Learned) Factor() float64 {
 	if f := l.Facts().Factor; f > 0 {
-		return min(max(f, leastFactor), mostFactor)
+		return min(max(f, minFactor), maxFactor)
 	}
 	return 1
 }
@@ -83,8 +83,8 @@ func (l *Learned) Factor() float64 {
 // The factor is a moving average: each measurement has a weight of factorWeight, within limits.
 const (
 	factorWeight = 0.3
-	leastFactor  = 0.5
-	mostFactor   = 2.5
+	minFactor    = 0.5
+	maxFactor    = 2.5
 )
 
 // Counted updates the factor from a text of estimated tokens for which the provider counted counted.
@@ -95,7 +95,7 @@ func (l *Learned) Counted(estimated, counted int) {
 	old := l.Factor()
 	l.Learn(func(f *Facts) {
 		next := old + factorWeight*(float64(counted)/float64(estimated)-old)
-		f.Factor = min(max(next, leastFactor), mostFactor)
+		f.Factor = min(max(next, minFactor), maxFactor)
 		f.Scale = scaleOf(f.Scale, f.Factor)
 	})
 }
@@ -138,15 +138,15 @@ func (l *Learned) lower(tokens int, guessed time.Time) {
 		return
 	case guessed.IsZero():
 		l.refused = nil
-	case known > 0 && len(l.refused) < mostRefused:
+	case known > 0 && len(l.refused) < maxRefused:
 		l.refused = append(l.refused, known)
 	}
 	l.facts.Window = tokens
 	l.guessed = guessed
 }
 
-// mostRefused limits how many longer prompts that were too long are remembered: a search halves the prompt each time.
-const mostRefused = 32
+// maxRefused limits how many longer prompts that were too long are remembered: a search halves the prompt each time.
+const maxRefused = 32
 
 // Fits records that a prompt of so many tokens, as the server counted, was answered.
 func (l *Learned) Fits(tokens int) {

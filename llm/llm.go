@@ -72,7 +72,7 @@ type Tool struct {
 	// Ends means that a successful call of this tool ends the loop.
 	Ends bool
 
-	// Approve says when people are asked before a call, for tools of other programs; "": never.
+	// Approve says when people must approve a call, for tools of other programs; "": never.
 	Approve string
 }
 
@@ -117,7 +117,7 @@ type Request struct {
 	FormRefused func()
 
 	// Failed, if not nil, receives the usage that the server counted for a failed attempt: it is
-	// billed nevertheless. The usage of what Generate returns is not reported here.
+	// billed nevertheless. The usage of what Generate returns is not reported by it.
 	Failed func(Usage)
 }
 
@@ -160,7 +160,7 @@ type Response struct {
 
 // Usage is what the provider counted, in tokens; all zero if it counted nothing.
 type Usage struct {
-	Prompt     int // the whole prompt, Cached and Written included
+	Prompt     int // the full prompt, Cached and Written included
 	Completion int // the answer, its reasoning included
 	Cached     int // of Prompt: read from the provider's cache
 	Written    int // of Prompt: written to the provider's cache
@@ -195,7 +195,7 @@ func CacheTTLOf(m Model) func() time.Duration {
 const (
 	CachePrefix      = "prefix"      // the prefix it shares with the previous request, byte by byte (OpenAI up to 5.5, Gemini, llama.cpp, vLLM)
 	CacheBreakpoints = "breakpoints" // up to a mark at which an earlier request had a mark too; the rest, to the last mark, is written (OpenAI from 5.6 on, Anthropic)
-	CacheUnits       = "units"       // a whole earlier request, with its answer (DeepSeek)
+	CacheUnits       = "units"       // a full earlier request, with its answer (DeepSeek)
 )
 
 // The wires: the protocols of providers.
@@ -214,8 +214,8 @@ func (i Image) MediaType() (kind string, sendable bool) {
 	return kind, false
 }
 
-// Shown returns the pictures of m that providers accept, and its text, which mentions the others.
-func (m Message) Shown() (text string, images []Image) {
+// Content returns the pictures of m that providers accept, and its text, which mentions the others.
+func (m Message) Content() (text string, images []Image) {
 	text = m.Text
 	for _, image := range m.Images {
 		if _, sendable := image.MediaType(); sendable {

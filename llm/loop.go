@@ -100,10 +100,10 @@ func Ask(ctx context.Context, model Model, req Request, show func(delta string))
 	defer step.End()
 	step.Add(slog.String("model", model.Name()))
 	step.Fail(errors.New("the model panicked")) // unless Generate returns
-	if shown := show; shown != nil {
+	if emit := show; emit != nil {
 		show = func(delta string) {
 			step.Text()
-			shown(delta)
+			emit(delta)
 		}
 	}
 	resp, err := model.Generate(ctx, req, show)

@@ -42,14 +42,14 @@ func (o *Offline) Generate(ctx context.Context, req Request, show func(delta str
 	if err := ctx.Err(); err != nil {
 		return Response{}, err
 	}
-	asked, results := readTurn(req.Messages)
-	if calls := lookUp(req, asked); len(calls) > 0 && len(results) == 0 {
+	last, results := readTurn(req.Messages)
+	if calls := lookUp(req, last); len(calls) > 0 && len(results) == 0 {
 		return Response{Message: Message{Role: RoleAssistant, Calls: calls}, FinishReason: FinishToolCalls}, nil
 	}
 	hinted := slices.ContainsFunc(req.Messages, func(m Message) bool {
 		return m.Role == RoleAssistant && strings.Contains(m.Text, howToSet)
 	})
-	text := reply(asked, results, hinted)
+	text := reply(last, results, hinted)
 	for piece := range strings.SplitAfterSeq(text, " ") {
 		if err := ctx.Err(); err != nil {
 			return Response{}, err
@@ -62,11 +62,11 @@ func (o *Offline) Generate(ctx context.Context, req Request, show func(delta str
 }
 
 // lookUp returns the calls that search for a question with the offered tools; none if it is not a question.
-func lookUp(req Request, asked lastLine) []Call {
-	if !words.IsQuestion(asked.text) {
+func lookUp(req Request, last lastLine) []Call {
+	if !words.IsQuestion(last.text) {
 		return nil
 	}
-	query, _ := json.Marshal(map[string]string{"query": shorten(asked.text, maxQuery)}) // marshalling a map of strings cannot fail
+	query, _ := json.Marshal(map[string]string{"query": shorten(last.text, maxQuery)}) // marshalling a map of strings cannot fail
 	var calls []Call
 	for _, name := range lookups {
 		if slices.ContainsFunc(req.Tools, func(t Tool) bool { return t.Name == name }) {
@@ -96,7 +96,7 @@ var attached = lazy.Pattern(`(?s)\[file: [^\[\]\n]*\]\n.*?\n\[end of file\]|\[(?
 
 // readTurn returns the latest message of a person and the tool results after it. The turn context is for models that can
 // read it.
-func readTurn(messages []Message) (asked lastLine, results []Message) {
+func readTurn(messages []Message) (line lastLine, results []Message) {
 	last := len(messages) - 1
 	for last >= 0 && (messages[last].Role != RoleUser || strings.HasPrefix(messages[last].Text, "<now>\n")) {
 		last--
@@ -116,12 +116,12 @@ func readTurn(messages []Message) (asked lastLine, results []Message) {
 	}
 	if heads := header().FindAllStringSubmatchIndex(text, -1); len(heads) > 0 {
 		h := heads[len(heads)-1]
-		asked.seq = text[h[2]:h[3]]
+		line.seq = text[h[2]:h[3]]
 		text = text[h[1]:]
 	}
-	asked.text = strings.TrimSpace(attached().ReplaceAllString(text, ""))
-	asked.content = words.Content(asked.text)
-	return asked, results
+	line.text = strings.TrimSpace(attached().ReplaceAllString(text, ""))
+	line.content = words.Content(line.text)
+	return line, results
 }
 
 // greets matches a text that is only a greeting, perhaps with a name.
@@ -147,37 +147,37 @@ const (
 	itsFinds  = "This is what I found:"
 )
 
-// SaidOffline reports whether text is an answer of the offline model, or, because recall clips, begins like one.
-func SaidOffline(text string) bool {
+// IsOffline reports whether text is an answer of the offline model, or, because recall clips, begins like one.
+func IsOffline(text string) bool {
 	return strings.Contains(text, howToSet) || strings.Contains(text, stillNone) || strings.HasPrefix(text, itsFinds) || isKept().MatchString(text)
 }
 
-func reply(asked lastLine, results []Message, hinted bool) string {
+func reply(last lastLine, results []Message, hinted bool) string {
 	found, failed := readResults(results)
-	quotes := related(asked, found)
-	question := words.IsQuestion(asked.text)
-	var said string
+	quotes := related(last, found)
+	question := words.IsQuestion(last.text)
+	var text string
 	switch {
-	case greets().MatchString(asked.text):
-		said = "Hello! Everything said here is saved; ask me about any of it."
-	case !question && asked.seq == "":
-		said = "Saved."
+	case greets().MatchString(last.text):
+		text = "Hello! Everything said here is saved; ask me about any of it."
+	case !question && last.seq == "":
+		text = "Saved."
 	case !question:
-		said = fmt.Sprintf("Saved as message #%s.", asked.seq)
+		text = fmt.Sprintf("Saved as message #%s.", last.seq)
 	case len(quotes) > 0:
-		said = itsFinds + "\n" + quote(quotes)
+		text = itsFinds + "\n" + quote(quotes)
 	case failed != "":
-		said = "I could not look it up: " + failed
+		text = "I could not look it up: " + failed
 	default:
-		said = "I found nothing about that in this conversation."
+		text = "I found nothing about that in this conversation."
 	}
 	switch {
 	case !hinted || question && len(quotes) == 0:
-		said += "\n\n" + howToSet
+		text += "\n\n" + howToSet
 	case question:
-		said += "\n\n" + stillNone
+		text += "\n\n" + stillNone
 	}
-	return said
+	return text
 }
 
 // isKept matches the beginning of an answer to a statement, in its current form and in those of older databases.
@@ -205,7 +205,7 @@ func readResults(results []Message) (found []finding, failed string) {
 		}
 		for _, m := range r.Messages {
 			m.Messages = []int64{m.Seq}
-			if m.Who != string(RoleAssistant) || !SaidOffline(m.Text) {
+			if m.Who != string(RoleAssistant) || !IsOffline(m.Text) {
 				found = append(found, m)
 			}
 		}
@@ -220,13 +220,13 @@ const (
 
 // related returns the first findings that share words with the person's text, without questions, duplicates and messages
 // that a memory before them came from. If the text has no content words ("who am I?") all are related.
-func related(asked lastLine, found []finding) (kept []finding) {
-	seen := map[string]bool{words.Fold(asked.text): true}
+func related(last lastLine, found []finding) (kept []finding) {
+	seen := map[string]bool{words.Fold(last.text): true}
 	sources := map[int64]bool{}
 	for _, f := range found {
 		folded := words.Fold(f.Text)
 		theirs := words.Content(f.Text)
-		shares := len(asked.content) == 0 || slices.ContainsFunc(asked.content, func(term string) bool { return slices.Contains(theirs, term) })
+		shares := len(last.content) == 0 || slices.ContainsFunc(last.content, func(term string) bool { return slices.Contains(theirs, term) })
 		known := seen[folded] || slices.ContainsFunc(f.Messages, func(seq int64) bool { return sources[seq] })
 		if known || !shares || strings.HasSuffix(f.Text, "?") {
 			continue

@@ -21,28 +21,28 @@ const maxExamined = 16 << 10
 
 // Refused returns the error for a server's response. status is 0 for an error inside a stream; header may be nil.
 func Refused(status int, header http.Header, body []byte) *Error {
-	said := parseComplaint(body)
-	if status < 300 && said.status >= 400 && said.status < 600 {
-		status = said.status // an error in a response with a success status
+	c := parseComplaint(body)
+	if status < 300 && c.status >= 400 && c.status < 600 {
+		status = c.status // an error in a response with a success status
 	}
-	text := strings.Join(said.words, ": ")
+	text := strings.Join(c.words, ": ")
 	text = text[:min(len(text), maxExamined)]
-	over := exceedsMinute().MatchString(text) || matchesAny(overflowTexts(), strings.Join(append(said.codes, text), "\n"))
+	over := exceedsMinute().MatchString(text) || matchesAny(overflowTexts(), strings.Join(append(c.codes, text), "\n"))
 	e := &Error{Status: status, Message: cmp.Or(Clip(text), http.StatusText(status)), RetryAfter: retryAfter(header, time.Now())}
-	switch e.Kind = kindOf(status, said.codes); {
+	switch e.Kind = kindOf(status, c.codes); {
 	case over && (e.Kind == KindBadRequest || e.Kind == KindOverloaded), // llama.cpp and gateways send it with 5xx
 		e.Kind == KindRateLimited && exceedsMinute().MatchString(text),
 		status == http.StatusRequestEntityTooLarge:
 		e.Kind = KindOverflow
-		e.Prompt = cmp.Or(leastNumber(promptTexts(), text, 0), said.prompt)
+		e.Prompt = cmp.Or(leastNumber(promptTexts(), text, 0), c.prompt)
 		stated, _, _ := strings.Cut(text, "resulting in a maximum input length") // vLLM: the window less the answer
-		e.Limit = max(leastNumber(limitTexts(), stated, e.Prompt), said.window)
+		e.Limit = max(leastNumber(limitTexts(), stated, e.Prompt), c.window)
 	case RefusesTools(e), TakesNoImages(e):
 		if e.Kind == KindOverloaded { // llama.cpp sends it with 500, and would repeat it
 			e.Kind = KindBadRequest
 		}
 	default:
-		e.Kind = refine(e, said.codes, text)
+		e.Kind = refine(e, c.codes, text)
 	}
 	if e.Temporary() {
 		e.RetryAfter = cmp.Or(e.RetryAfter, statedDelay(text))
@@ -147,17 +147,17 @@ func (c *complaint) read(value any, depth int) {
 	}
 }
 
-// mostRetryAfter limits the delay accepted from a server.
-const mostRetryAfter = 24 * time.Hour
+// maxRetryAfter limits the delay accepted from a server.
+const maxRetryAfter = 24 * time.Hour
 
-// retryAfter returns the delay that the server asks for. A date is compared with its clock: the one here may be wrong.
+// retryAfter returns the delay that the server asks for. A date is compared with its clock: this one may be wrong.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	if sent, err := http.ParseTime(header.Get("Date")); err == nil {
 		now = sent
 	}
 	value := header.Get("Retry-After")
 	if at, err := http.ParseTime(value); err == nil {
-		return min(max(at.Sub(now), 0), mostRetryAfter)
+		return min(max(at.Sub(now), 0), maxRetryAfter)
 	}
 	return parseDelay(value)
 }
@@ -172,7 +172,7 @@ func parseDelay(value string) time.Duration {
 	if err != nil || !(seconds > 0) { // also NaN
 		return 0
 	}
-	return time.Duration(min(seconds, mostRetryAfter.Seconds()) * float64(time.Second)) // 1e300 does not fit a Duration
+	return time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second)) // 1e300 does not fit a Duration
 }
 
 // tryAgain captures a delay in the text of a refusal, which some servers, such as OpenAI, send without a header.
@@ -189,9 +189,9 @@ func statedDelay(text string) time.Duration {
 
 // Clip shortens a server's text to the length of a log line.
 func Clip(text string) string {
-	const most = 500 // bytes
-	if len(text) <= most {
+	const limit = 500 // bytes
+	if len(text) <= limit {
 		return strings.ToValidUTF8(text, "\uFFFD")
 	}
-	return strings.ToValidUTF8(text[:most], "\uFFFD") + "…"
+	return strings.ToValidUTF8(text[:limit], "\uFFFD") + "…"
 }

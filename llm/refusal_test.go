@@ -50,7 +50,7 @@ func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
 		"1.5": 1500 * time.Millisecond, "Fri, 01 May 2026 12:00:30 GMT": 30 * time.Second, "Fri, 01 May 2026 11:00:00 GMT": 0,
-		"-3": 0, "soon": 0, "NaN": 0, "1e300": mostRetryAfter, "Fri, 01 May 2326 12:00:00 GMT": mostRetryAfter,
+		"-3": 0, "soon": 0, "NaN": 0, "1e300": maxRetryAfter, "Fri, 01 May 2326 12:00:00 GMT": maxRetryAfter,
 	} {
 		header := http.Header{"Retry-After": {value}, "Date": {now.Format(http.TimeFormat)}} // the clock here may be wrong
 		check.Equal(t, value, retryAfter(header, now.Add(3*time.Hour)), want)
@@ -60,7 +60,7 @@ func TestRetryAfter(t *testing.T) {
 		`{"error":{"message":"Rate limit reached. Please try again in 1m26.4s. Visit x"}}`:           86400 * time.Millisecond,
 		`{"error":{"message":"Please retry in 34s."}}`:                                               34 * time.Second,
 		`{"error":{"message":"Please retry after 20 seconds."}}`:                                     20 * time.Second,
-		`{"error":{"message":"slow down; see try again in 1000000h"}}`:                               mostRetryAfter,
+		`{"error":{"message":"slow down; see try again in 1000000h"}}`:                               maxRetryAfter,
 		`{"error":{"message":"try again in -5s, in s, in 1.2.3s","retryDelay":-3}}`:                  0,
 	} {
 		check.Equal(t, body, Refused(429, nil, []byte(body)).RetryAfter, want)

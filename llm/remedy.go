@@ -16,7 +16,7 @@ import (
 // Remedy explains a provider's failure. Person contains no address, key or provider's words; Operator no key.
 type Remedy struct {
 	Reason   string // a clause: "the model is overloaded"
-	Person   string // for the person who asked: what happened and what to do
+	Person   string // for the person who wrote: what happened and what to do
 	Operator string // for the log: what the operator can do
 }
 

@@ -201,8 +201,8 @@ func TestTheSameFactInOtherWords(t *testing.T) {
 
 func TestRepeatedFactIsOneRow(t *testing.T) {
 	c := imported(t, 9)
-	storetest.Repair(t, c, transcript.Worker, 1, 3, "Ann likes tea.", 2)
-	storetest.Repair(t, c, transcript.Worker, 4, 6, "ann likes TÉA", 5)
+	storetest.Repair(t, c, transcript.Worker, transcript.Span{From: 1, To: 3}, storetest.Fact{Text: "Ann likes tea.", Seq: 2})
+	storetest.Repair(t, c, transcript.Worker, transcript.Span{From: 4, To: 6}, storetest.Fact{Text: "ann likes TÉA", Seq: 5})
 	wantContents(t, c, "Ann likes tea.")
 	m := details(t, c.Store(), 1)
 	check.That(t, m.Confirmed == 2 && slices.Equal(m.Sources, []int64{2, 5}), "confirmed by new messages: got %+v", m)

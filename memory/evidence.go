@@ -47,9 +47,9 @@ func evidenceOf(c *store.Conversation, tx *store.Tx, d *draft) []summarize.Item 
 	for _, m := range d.sources {
 		around = append(around, answered(c, tx, m)...)
 	}
-	items := summarize.ItemsOf(inOrder(slices.Concat(around, d.sources)), summarize.MostOfMessage)
+	items := summarize.ItemsOf(inOrder(slices.Concat(around, d.sources)), summarize.MaxMessage)
 	for _, row := range d.read {
-		items = append(items, summarize.ItemsOfRow(row, summarize.MostOfMessage)...)
+		items = append(items, summarize.ItemsOfRow(row, summarize.MaxMessage)...)
 	}
 	return items
 }

@@ -118,13 +118,13 @@ func TestPersonByName(t *testing.T) {
 func TestMemoriesAreSavedOnce(t *testing.T) {
 	t.Run("the extractive's memories give way to a worker's, once it has read all that they rest on", func(t *testing.T) {
 		c := imported(t, 9)
-		storetest.Repair(t, c, transcript.Extractive, 1, 5, "rough one", 2)
-		storetest.Repair(t, c, transcript.Extractive, 1, 5, "rough", 2)
-		storetest.Repair(t, c, transcript.Extractive, 6, 9, "rough", 7)
+		storetest.Repair(t, c, transcript.Extractive, transcript.Span{From: 1, To: 5}, storetest.Fact{Text: "rough one", Seq: 2})
+		storetest.Repair(t, c, transcript.Extractive, transcript.Span{From: 1, To: 5}, storetest.Fact{Text: "rough", Seq: 2})
+		storetest.Repair(t, c, transcript.Extractive, transcript.Span{From: 6, To: 9}, storetest.Fact{Text: "rough", Seq: 7})
 		wantContents(t, c, "rough one", "rough")
-		storetest.Repair(t, c, transcript.Worker, 1, 5, "fine one", 2)
+		storetest.Repair(t, c, transcript.Worker, transcript.Span{From: 1, To: 5}, storetest.Fact{Text: "fine one", Seq: 2})
 		wantContents(t, c, "rough", "fine one")
-		storetest.Repair(t, c, transcript.Worker, 6, 9, "fine two", 7)
+		storetest.Repair(t, c, transcript.Worker, transcript.Span{From: 6, To: 9}, storetest.Fact{Text: "fine two", Seq: 7})
 		wantContents(t, c, "fine one", "fine two")
 		check.Equal(t, "state", details(t, c.Store(), 1).State, "replaced")
 	})
@@ -135,7 +135,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		finish(t, lost)
 		for _, state := range []string{"stale", "undone"} {
 			storetest.Run(t, c.Store(), "UPDATE compactions SET state = ?, extracted = iif(id = ?, extracted, '')", state, lost.ID())
-			storetest.Repair(t, c, transcript.Worker, 1, 7, "second", 2)
+			storetest.Repair(t, c, transcript.Worker, transcript.Span{From: 1, To: 7}, storetest.Fact{Text: "second", Seq: 2})
 			wantContents(t, c, "first")
 		}
 		j := worker(t, c, 4, 9)
@@ -148,11 +148,11 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 	})
 	t.Run("the extractive saves only where nobody did, and skips what does not pass", func(t *testing.T) {
 		c := imported(t, 9)
-		storetest.Repair(t, c, transcript.Worker, 1, 3, "fine", 1)
+		storetest.Repair(t, c, transcript.Worker, transcript.Span{From: 1, To: 3}, storetest.Fact{Text: "fine", Seq: 1})
 		draft := func(kind, content string, importance float64, messages ...int64) summarize.MemoryDraft {
 			return summarize.MemoryDraft{Kind: kind, Content: content, Importance: importance, Messages: messages}
 		}
-		fresh := finish(t, storetest.Begin(t, c, transcript.Leaf, transcript.Extractive, 1, 9), draft("fact", "seen before", 0, 2),
+		fresh := finish(t, storetest.Begin(t, c, transcript.Summary{Kind: transcript.Leaf, By: transcript.Extractive, Span: transcript.Span{From: 1, To: 9}}), draft("fact", "seen before", 0, 2),
 			draft("rumour", "no kind", 0, 5), draft("fact", "no number", math.NaN(), 5), draft("fact", "no messages", 0),
 			draft("fact", "good", 0, 5))
 		check.That(t, len(fresh) == 1 && fresh[0].Content == "good", "got %+v", fresh)
@@ -166,8 +166,8 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		wantContents(t, c, "rough")
 		check.Equal(t, "saved", details(t, c.Store(), 1).By, "extractive")
 		storetest.ApplyRows(t, c, j.ID())
-		storetest.Repair(t, c, transcript.Extractive, 6, 9, "rough two", 7)
-		fold := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 9, transcript.IDs(storetest.Peek(t, c).Head.Stack)...)
+		storetest.Repair(t, c, transcript.Extractive, transcript.Span{From: 6, To: 9}, storetest.Fact{Text: "rough two", Seq: 7})
+		fold := storetest.Begin(t, c, transcript.Summary{Kind: transcript.Rollup, By: transcript.Worker, Span: transcript.Span{From: 1, To: 9}, Children: transcript.IDs(storetest.Peek(t, c).Head.Stack)})
 		save(t, fold.Tools(20), "fine two", 7, "")
 		finish(t, fold)
 		wantContents(t, c, "rough", "fine two") // the fold has read the first child's text, and the second's messages
@@ -182,7 +182,7 @@ func TestMemoriesMaskSecrets(t *testing.T) {
 	save(t, j.Tools(5), "by a worker: the token is "+key, 2, "")
 	finish(t, j)
 	d := summarize.MemoryDraft{Kind: "fact", Content: "by the extractive summarizer: the token is " + key, Messages: []int64{7}}
-	finish(t, storetest.Begin(t, c, transcript.Leaf, transcript.Extractive, 6, 10), d)
+	finish(t, storetest.Begin(t, c, transcript.Summary{Kind: transcript.Leaf, By: transcript.Extractive, Span: transcript.Span{From: 6, To: 10}}), d)
 	keep(t, c, "Ann", "by a person: the token is "+key)
 	const masked = ": the token is [masked: github pat]"
 	wantContents(t, c, "in conversation"+masked, "by a worker"+masked, "by the extractive summarizer"+masked, "by a person"+masked)

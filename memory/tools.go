@@ -156,7 +156,7 @@ func (b toolbox) recall(ctx context.Context, arguments json.RawMessage) (llm.Res
 	return llm.Result{Text: text, Quotes: quotesOf(answer.Messages)}, err
 }
 
-// shown is a message as a model sees it.
+// result is a message as a model sees it.
 type result struct {
 	Seq   int64    `json:"seq"`
 	Who   string   `json:"who"`

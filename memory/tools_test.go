@@ -83,7 +83,7 @@ func TestExpandShowsCallsResultsAndFiles(t *testing.T) {
 	asked := asking(1, "run it")
 	asked.Attachments = []chat.Attachment{{Kind: "file", Name: "a.txt", Text: "ls -l /tmp"}}
 	deliver(t, c, asked, said(5, "begin "+strings.Repeat("word ", 5000)+"end"), said(6, "short"))
-	storetest.AnswerWith(t, c, 1, 4, "", map[string]llm.Result{"weather": {Text: "42"}})
+	storetest.AnswerWith(t, c, storetest.Answer{Turn: 1, First: 4}, map[string]llm.Result{"weather": {Text: "42"}})
 	p := check.Must(expandPage(t, c, 30_000, `{"from": 1, "to": 5}`))(t)
 	check.Len(t, "messages", p.Messages, 5)
 	check.Contains(t, "the file", p.Messages[0].Text, "ls -l /tmp")
@@ -111,7 +111,7 @@ func TestDeletionReachesToolResults(t *testing.T) {
 		memories := llm.Result{
 			Text: `{"memories":[{"content":"` + secret + `","messages":[2,1]}],"total":1}`, Quotes: llm.Quotes{Messages: []int64{2, 1}},
 		}
-		storetest.AnswerWith(t, c, 3, 4, "", map[string]llm.Result{"recall": found(1), "expand": found(1), "memory_search": memories})
+		storetest.AnswerWith(t, c, storetest.Answer{Turn: 3, First: 4}, map[string]llm.Result{"recall": found(1), "expand": found(1), "memory_search": memories})
 		storetest.Run(t, c.Store(), "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the model's own words
 		check.EqualAll(t, "changed", remove(t, c, 1), []int64{1, 5, 6, 7})
 		storetest.WantNoSecret(t, c)
@@ -122,7 +122,7 @@ func TestDeletionReachesToolResults(t *testing.T) {
 	t.Run("results about others stay", func(t *testing.T) {
 		c := newTalk(t)
 		deliver(t, c, said(1, "a"), said(2, "b"), asking(3, "what did I play?"))
-		storetest.AnswerWith(t, c, 3, 4, `{"a":1}`, map[string]llm.Result{"recall": found(2), "expand": {Text: "no messages stand there"}})
+		storetest.AnswerWith(t, c, storetest.Answer{Turn: 3, First: 4, Native: `{"a":1}`}, map[string]llm.Result{"recall": found(2), "expand": {Text: "no messages stand there"}})
 		check.EqualAll(t, "changed", remove(t, c, 1), []int64{1, 4})
 		check.Equal(t, "answer", message(t, c, 5).Text, found(2).Text)
 		check.Len(t, "the reasoning of a later turn", message(t, c, 4).Native, 0)
@@ -130,7 +130,7 @@ func TestDeletionReachesToolResults(t *testing.T) {
 	t.Run("in its own turn arguments, answers of other programs and the provider's JSON go too", func(t *testing.T) {
 		c := newTalk(t)
 		deliver(t, c, asking(1, "remember the "+secret))
-		storetest.AnswerWith(t, c, 1, 2, `{"fields":{"reasoning":"the `+secret+`"}}`, map[string]llm.Result{
+		storetest.AnswerWith(t, c, storetest.Answer{Turn: 1, First: 2, Native: `{"fields":{"reasoning":"the ` + secret + `"}}`}, map[string]llm.Result{
 			"memory_save": {Text: secret}, "recall": {Text: "nothing of " + secret}, "weather": {Text: "rain on the " + secret},
 		})
 		storetest.Run(t, c.Store(), "UPDATE messages SET text = 'Noted.' WHERE tool = 'memory_save'")
@@ -144,7 +144,7 @@ func TestDeletionReachesToolResults(t *testing.T) {
 		c := newTalk(t)
 		deliver(t, c, said(1, secret), asking(2, "remember my "+secret), asking(3, "well?"))
 		remove(t, c, 1, 2)
-		storetest.AnswerWith(t, c, 2, 4, `{"a":"`+secret+`"}`, map[string]llm.Result{"recall": found(1), "memory_save": {Text: secret}})
+		storetest.AnswerWith(t, c, storetest.Answer{Turn: 2, First: 4, Native: `{"a":"` + secret + `"}`}, map[string]llm.Result{"recall": found(1), "memory_save": {Text: secret}})
 		storetest.Run(t, c.Store(), "DELETE FROM message_terms WHERE term LIKE 'xyl%'") // the double's result of memory_save repeats it
 		storetest.Run(t, c.Store(), "UPDATE messages SET text = '' WHERE tool = 'memory_save'")
 		storetest.WantNoSecret(t, c)

@@ -29,7 +29,7 @@ func unlisted(is map[string][]string) (wrong []string) {
 		for _, column := range columns {
 			_, text := privacy.TextColumns[table][column]
 			if text == slices.Contains(others, column) {
-				wrong = append(wrong, table+"."+column+" is in no list, or in both")
+				wrong = append(wrong, table+"."+column+" is not in exactly one of TextColumns and OtherColumns")
 			}
 		}
 	}
@@ -51,5 +51,5 @@ func TestEachColumnIsInOneList(t *testing.T) {
 	is["pins"] = append(is["pins"], "reason")
 	is["models"] = slices.DeleteFunc(is["models"], func(column string) bool { return column == "wire" })
 	check.EqualAll(t, "a new column, and one that is gone", slices.Sorted(slices.Values(slices.Compact(unlisted(is)))),
-		[]string{"models.wire is listed and does not exist", "pins.reason is in no list, or in both"})
+		[]string{"models.wire is listed and does not exist", "pins.reason is not in exactly one of TextColumns and OtherColumns"})
 }

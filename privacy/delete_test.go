@@ -96,7 +96,7 @@ func TestDeletingUnansweredMessage(t *testing.T) {
 		check.Error(t, check.ErrorOf(c.Turns().Finish(ctx, store.Outcome{Turn: 1, Reply: "r", Pieces: []string{"nine"}})), store.ErrNotFound)
 		check.Len(t, "outbox", check.Must(c.Outbox().Unsent(ctx))(t), 0)
 		turn := deliver(t, c, asking(4, "what time is it?"))[0].Seq // one that was answered stays so
-		storetest.Finish(t, c, turn, turn+1, "reply-2", "nine")
+		storetest.Finish(t, c, turn, "reply-2", "nine")
 		remove(t, c, 4)
 		check.Equal(t, "answered", number(t, c.Store(), "SELECT answered FROM messages WHERE seq = ?", turn), 1)
 		wantSeqs(t, c, 2, turn+1)
@@ -138,9 +138,9 @@ func TestQuotingMemoryIsDeletedWithItsSources(t *testing.T) {
 		t.Run(deleted, func(t *testing.T) {
 			c := imported(t, 9)
 			if strings.HasSuffix(deleted, "read") {
-				storetest.Repair(t, c, transcript.Worker, 1, 3, "Ann plays music.", 1)
+				storetest.Repair(t, c, transcript.Worker, transcript.Span{From: 1, To: 3}, storetest.Fact{Text: "Ann plays music.", Seq: 1})
 			}
-			j := storetest.Begin(t, c, transcript.Leaf, transcript.Extractive, 1, 9)
+			j := storetest.Begin(t, c, transcript.Summary{Kind: transcript.Leaf, By: transcript.Extractive, Span: transcript.Span{From: 1, To: 9}})
 			runs := deleted == "while it runs"
 			if runs {
 				remove(t, c, 2)
@@ -190,7 +190,7 @@ func TestEditOfRememberedMessage(t *testing.T) {
 			deliver(t, c, asking(3, "where?"))
 			found := foundBy(t, c, 3, tool, "locker")
 			check.Contains(t, "found", found.Text, secret)
-			answerFinding(t, c, 3, 4, tool, found)
+			answerFinding(t, c, 3, tool, found)
 			storetest.Edit(t, c, 1, "my locker is "+secret+" or so") // which takes nothing out
 			check.Equal(t, "text", message(t, c, 5).Text, found.Text)
 			storetest.Edit(t, c, 1, "my locker is open")
@@ -219,7 +219,7 @@ func TestDeletionReachesOthersRecall(t *testing.T) {
 			storetest.Run(t, s, "UPDATE memories SET reach = 'server'")
 			deliver(t, b, storetest.Within(store.ServerWide, asking(1, "what does Ann play?")))
 			found := foundBy(t, b, 1, "memory_search", "plays")
-			answerFinding(t, b, 1, 2, "memory_search", found)
+			answerFinding(t, b, 1, "memory_search", found)
 			var told []string
 			a.Store().Watch(func(name string) { told = append(told, name) })
 			remove(t, a, 2) // of another memory
@@ -237,7 +237,7 @@ func TestDeletionReachesOthersRecall(t *testing.T) {
 			check.EqualAll(t, "reported", told, slices.Sorted(slices.Values([]string{test.from, test.to})))
 			check.That(t, storetest.Version(t, b) != before, "the version is the same")
 			check.Equal(t, "text", message(t, b, 3).Text, store.DeletedCopyText)
-			answerFinding(t, b, 5, 6, "memory_search", found) // a later answer repeats nothing of it
+			answerFinding(t, b, 5, "memory_search", found) // a later answer repeats nothing of it
 			wantNoSecret(t, b)
 		})
 	}
@@ -250,7 +250,7 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 		m.AuthorID = "9"
 		deliver(t, c, m)
 		keep(t, c, "Bob", "Bob plays the "+secret)
-		answerFinding(t, c, 1, 2, "memory_search", foundBy(t, c, 1, "memory_search", "plays"))
+		answerFinding(t, c, 1, "memory_search", foundBy(t, c, 1, "memory_search", "plays"))
 		return c
 	}
 	// A memory that is purged goes out of what searches found, also where it was said.
@@ -272,10 +272,10 @@ func TestCopiesOfPurgedAndErasedMemories(t *testing.T) {
 		const similar = `{"content":"Bob plays the loud drum at home","kind":"fact"}`
 		answer := check.Must(storetest.Call(storetest.ToolsAt(c, 2), "memory_save", similar))(t)
 		check.Contains(t, "answer", answer.Text, secret)
-		answerFinding(t, c, 2, 3, "memory_save", answer)
+		answerFinding(t, c, 2, "memory_save", answer)
 		deliver(t, c, asking(5, "the flute again"))
 		check.EqualAll(t, "changed", remove(t, c, 1), []int64{1, 4, 5})
-		answerFinding(t, c, 6, 7, "memory_save", answer) // a later answer repeats nothing of it
+		answerFinding(t, c, 6, "memory_save", answer) // a later answer repeats nothing of it
 		wantNoSecret(t, c)
 	})
 }

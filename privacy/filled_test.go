@@ -46,7 +46,7 @@ func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
 	storetest.Run(t, s, "UPDATE inherited SET quote = 'x: "+secret+"' WHERE kind = ''")
 
 	deliver(t, c, asking(3, "who has it?"))
-	storetest.AnswerWith(t, c, 3, 4, `{"thought":"`+secret+`"}`, map[string]llm.Result{"recall": {Text: "Ann: the " + secret}})
+	storetest.AnswerWith(t, c, storetest.Answer{Turn: 3, First: 4, Native: `{"thought":"` + secret + `"}`}, map[string]llm.Result{"recall": {Text: "Ann: the " + secret}})
 	storetest.Run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // a model's own words stay
 	d := summarize.MemoryDraft{Kind: "fact", Content: "Ann has the " + secret, About: ann.Name, Messages: []int64{1}}
 	check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: d}))(t)

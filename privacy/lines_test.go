@@ -42,7 +42,7 @@ func TestErasingLines(t *testing.T) {
 		other := storetest.Worker(t, c, 5, 6)
 		check.Must(other.Store(ctx, summarize.Summary{Text: "- more"}))(t)
 		storetest.ApplyRows(t, c, other.ID())
-		fold := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 6, transcript.IDs(storetest.Load(t, c).Head.Stack)...)
+		fold := storetest.Begin(t, c, transcript.Summary{Kind: transcript.Rollup, By: transcript.Worker, Span: transcript.Span{From: 1, To: 6}, Children: transcript.IDs(storetest.Load(t, c).Head.Stack)})
 		check.Must(fold.Store(ctx, summarize.Summary{Text: "- all of it"}))(t)
 		storetest.ApplyRows(t, c, fold.ID())
 		storetest.Run(t, c.Store(), "UPDATE conversations SET name = 'discord:1/10' WHERE id = ?", c.ID())
@@ -59,7 +59,7 @@ func TestErasingLines(t *testing.T) {
 	t.Run("a fold that is only prepared, and repeats in other words what they wrote, is not applied", func(t *testing.T) {
 		c := imported(t, 9)
 		wrote(t, c, transcript.Writer{Name: "Cleo", ID: "c"}, "Bob is 42")
-		fold := storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 4, transcript.IDs(storetest.Load(t, c).Head.Stack)...)
+		fold := storetest.Begin(t, c, transcript.Summary{Kind: transcript.Rollup, By: transcript.Worker, Span: transcript.Span{From: 1, To: 4}, Children: transcript.IDs(storetest.Load(t, c).Head.Stack)})
 		check.Must(fold.Store(ctx, summarize.Summary{Text: "- Bob is 42, Ann says"}))(t)
 		check.Must(privacy.In(c.Store()).Erase(ctx, store.Person{ID: "c"}, c))(t)
 		eraseAll(t, c, "c")

@@ -45,8 +45,8 @@ func foundBy(t *testing.T, c *store.Conversation, turn int64, tool, query string
 }
 
 // answerFinding answers a turn in which a tool found something, which the answer quotes as the one without a model does.
-func answerFinding(t *testing.T, c *store.Conversation, turn, next int64, tool string, found llm.Result) {
+func answerFinding(t *testing.T, c *store.Conversation, turn int64, tool string, found llm.Result) {
 	t.Helper()
-	storetest.AnswerWith(t, c, turn, next, "", map[string]llm.Result{tool: found, "reply": {Text: "This is what I found:\n- Ann: “" + found.Text + "”"}})
+	storetest.AnswerWith(t, c, storetest.Answer{Turn: turn, First: turn + 1}, map[string]llm.Result{tool: found, "reply": {Text: "This is what I found:\n- Ann: “" + found.Text + "”"}})
 	storetest.Run(t, c.Store(), "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the double's call repeats it
 }

@@ -92,7 +92,7 @@ func TestCompactAtTokensHoldsInTalk(t *testing.T) {
 					agent.Worker = scripted(window, 0, nil)
 				}
 				dir := t.TempDir()
-				synctest.Test(t, func(t *testing.T) { live(t, dir, agent, talk(turns, 5), func(int) bool { return true }) })
+				synctest.Test(t, func(t *testing.T) { live(t, dir, agent, conversation{messages: talk(turns, 5)}) })
 				check.That(t, highest <= most, "got a prompt of %d tokens, want at most %d", highest, most)
 				db, hub := open(t, dir, agent)
 				check.NoError(t, hub.Close())

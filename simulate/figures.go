@@ -49,8 +49,8 @@ var reasonWords = map[string]string{
 	"repair": "repairs", "new": "of ended sessions", "rewrite": "rewritten lines",
 }
 
-// alwaysShown are the first of the Reasons: they have a row though nothing happened.
-const alwaysShown = 4
+// alwaysListed are the first of the Reasons: they have a row though nothing happened.
+const alwaysListed = 4
 
 // Rows returns the figures as a table: the first row has the names of the variants, each following row one figure. Rows that are
 // indented below "compactions" add up to it.
@@ -67,7 +67,7 @@ func (r Report) Rows() (rows [][]string) {
 	add("compactions", func(v Result) any { return len(v.Compactions) })
 	for i, reason := range Reasons {
 		happened := slices.ContainsFunc(r.Variants, func(v Result) bool { return v.Reasons[reason] > 0 })
-		if happened || i < alwaysShown {
+		if happened || i < alwaysListed {
 			add("  "+reasonWords[reason], func(v Result) any { return v.Reasons[reason] })
 		}
 	}

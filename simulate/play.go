@@ -2,28 +2,20 @@ package simulate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/compactor/judge"
-	"cairn/compactor/summarize"
-	"cairn/compactor/worker"
-	"cairn/internal/tokens"
 	"cairn/llm"
-	"cairn/prompts"
-	"cairn/transcript"
 )
 
 // What a player does: it replays messages, and answers for the strategy that would summarize them.
 
 // replay returns the result of a variant; o has its policy and window.
-func replay(ctx context.Context, rec Recording, v Variant, o Options, asked *searched, progress func(done int)) (Result, error) {
+func replay(ctx context.Context, rec Recording, v Variant, o Options, questions *searched, progress func(done int)) (Result, error) {
 	p, err := newPlayer(ctx, &rec, o)
 	if err != nil {
 		return Result{}, err
@@ -33,16 +25,16 @@ func replay(ctx context.Context, rec Recording, v Variant, o Options, asked *sea
 		return Result{}, err
 	}
 	p.finishResult(v)
-	if asked != nil {
-		p.result.Found, err = p.ask(ctx, asked)
+	if questions != nil {
+		p.result.Found, err = p.ask(ctx, questions)
 	}
 	return p.result, err
 }
 
-// play replays the whole conversation: first imported messages, in an import's batches, then the
+// play replays the full conversation: first imported messages, in an import's batches, then the
 // rest turn by turn.
 func (p *player) play(ctx context.Context) error {
-	imported := p.rec.said(0, p.rec.Imported)
+	imported := p.rec.between(0, p.rec.Imported)
 	if err := p.replayImport(ctx, imported); err != nil {
 		return err
 	}
@@ -61,7 +53,7 @@ func (p *player) play(ctx context.Context) error {
 		left = left[end:]
 		p.progress(len(p.rec.Messages) - len(left))
 	}
-	if err := p.act(ctx, p.now.Add(actionsAfter), p.said.Seq+1); err != nil {
+	if err := p.act(ctx, p.now.Add(actionsAfter), p.newest.Seq+1); err != nil {
 		return err
 	}
 	return p.settle(ctx)
@@ -100,12 +92,12 @@ func (p *player) replayImport(ctx context.Context, past []Message) error {
 
 // take replays a turn, or a message without an answer.
 func (p *player) take(ctx context.Context, burst []Message) error {
-	asked := slices.IndexFunc(burst, func(m Message) bool { return m.Role != llm.RoleUser })
-	if asked < 0 {
-		asked = len(burst)
+	answered := slices.IndexFunc(burst, func(m Message) bool { return m.Role != llm.RoleUser })
+	if answered < 0 {
+		answered = len(burst)
 	}
-	question := burst[:asked]
-	said := burst[asked:]
+	question := burst[:answered]
+	answers := burst[answered:]
 	if len(question) > 0 {
 		at := question[len(question)-1].Saved
 		if err := p.act(ctx, at, question[0].Seq); err != nil {
@@ -118,8 +110,8 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 		}
 		p.engine.Received(list...)
 	}
-	if len(said) > 0 || slices.ContainsFunc(question, func(m Message) bool { return m.Addressed }) {
-		if err := p.answer(ctx, question, said); err != nil {
+	if len(answers) > 0 || slices.ContainsFunc(question, func(m Message) bool { return m.Addressed }) {
+		if err := p.answer(ctx, question, answers); err != nil {
 			return err
 		}
 	}
@@ -129,23 +121,23 @@ func (p *player) take(ctx context.Context, burst []Message) error {
 }
 
 // answer replays the requests of a turn: one before each message of the bot.
-func (p *player) answer(ctx context.Context, question, said []Message) error {
-	end := len(said) - 1
+func (p *player) answer(ctx context.Context, question, answers []Message) error {
+	end := len(answers) - 1
 	var then compactor.Sent
 	known := false
 	if end >= 0 {
-		then, known = p.rec.Requests[said[end].Seq]
+		then, known = p.rec.Requests[answers[end].Seq]
 	}
 	if len(question) > 0 {
 		p.engine.BeginTurn(contextOf(question, then, known), compactor.AnyVersion)
 	}
-	for i, m := range said {
+	for i, m := range answers {
 		if m.Role == llm.RoleAssistant {
 			estimate, err := p.request(ctx, m)
 			if err != nil {
 				return err
 			}
-			if known && !slices.ContainsFunc(said[i+1:], isAnswer) {
+			if known && !slices.ContainsFunc(answers[i+1:], isAnswer) {
 				p.counted(then, estimate)
 			}
 		}
@@ -161,9 +153,9 @@ func (p *player) answer(ctx context.Context, question, said []Message) error {
 			return err
 		}
 		p.engine.Add(m.Message)
-		p.said = m.Message
+		p.newest = m.Message
 	}
-	if !slices.ContainsFunc(said, isAnswer) { // it failed or was skipped: the question is context
+	if !slices.ContainsFunc(answers, isAnswer) { // it failed or was skipped: the question is context
 		p.advanceTo(p.now)
 	}
 	p.engine.EndTurn()
@@ -213,97 +205,3 @@ func contextOf(question []Message, sent compactor.Sent, known bool) compactor.Co
 
 // usualContext is the number of tokens of a turn context with only time and usage.
 const usualContext = 34
-
-// recorded is a strategy that uses recorded summaries.
-type recorded struct {
-	worker.Strategy
-	p *player
-}
-
-func (p *player) strategy(name string) worker.Strategy {
-	s := worker.StrategyOf(name)
-	if name == worker.StrategyWindow {
-		return s // it makes them all again
-	}
-	return recorded{s, p}
-}
-
-// Summarize returns the recorded summary of the span, or an extract.
-func (r recorded) Summarize(ctx context.Context, m worker.Material) (made summarize.Summary, err error) {
-	p := r.p
-	row := m.Row
-	byModel := row.By == compactor.ByWorker
-	if byModel {
-		p.took = p.meanDuration
-	}
-	var s Summary // the recorded outcome of the next attempt
-	left := p.known[attemptOf(row)]
-	known := len(left) > 0
-	if known {
-		s = left[0]
-		p.known[attemptOf(row)] = left[1:]
-	}
-	if !s.Ended.IsZero() {
-		p.took = s.Ended.Sub(s.Began)
-	}
-	switch {
-	case known && s.Text == "":
-		words := strings.TrimSuffix(s.Error, "; nothing was lost")
-		if strings.HasPrefix(words, "the model") {
-			return made, judge.Refusal(words)
-		}
-		return made, errors.New(words)
-	case known:
-		made = summarize.Summary{Text: s.Text, Tokens: s.Tokens, Sources: s.Sources, Lines: s.Lines, Dropped: s.Dropped, DroppedLines: s.DroppedLines, Model: s.Model}
-	case len(p.rec.Messages) > mostExtracted && len(p.o.Questions) == 0:
-		made.Text = p.asLong(row, m.Target)
-	default:
-		made, err = m.Extract(ctx)
-		if err != nil {
-			return made, err
-		}
-	}
-	if byModel {
-		memories := 0
-		if p.o.Policy.ExtractMemories {
-			memories = min(p.o.Policy.MaxMemories, usualMemories)
-		}
-		frame := tokens.Estimate(prompts.In(p.o.Engine.Language).Worker) + tokens.Estimate(p.o.Engine.System)
-		p.result.Worker.add(p.o.Worker, frame+p.material(row), 0, 0, tokens.Estimate(made.Text)+memories*tokensOfMemory)
-	}
-	return made, nil
-}
-
-// mostExtracted is the maximum number of messages in a recording for which extracts are made; an
-// extract takes half a millisecond per message. For longer ones only the length of a summary is
-// simulated: extracts fill 93 to 99 % of their target (measured).
-const (
-	mostExtracted = 5000
-	filled        = 97 // percent of its target
-)
-
-// asLong returns a text about as long as an extract of row would be.
-func (p *player) asLong(row compactor.Summary, target int) string {
-	if row.Trigger == compactor.OnRepair && row.Kind == compactor.Leaf { // its target depends on what is read
-		target = min(target, max(p.material(row)*p.o.Policy.TargetPct/100, transcript.MinSummary))
-	}
-	return filler(target*filled/100 + compactor.ContextTokens(""))
-}
-
-// material returns how many tokens a summary is made from.
-func (p *player) material(row compactor.Summary) (n int) {
-	if row.Kind != compactor.Rollup {
-		for _, m := range p.rec.said(row.From, row.To) {
-			n += m.Tokens
-		}
-		return n
-	}
-	for _, id := range row.Children {
-		child, _ := p.records.Row(id)
-		n += child.Tokens
-	}
-	return n
-}
-
-// What a worker usually writes in addition to a summary.
-const usualMemories, tokensOfMemory = 6, 45

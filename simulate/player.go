@@ -18,36 +18,25 @@ import (
 // player replays the conversation of a recording under the settings of a variant, in virtual time.
 // It is the owner of its engine.
 type player struct {
-	rec      *Recording
-	o        Options // with the policy and the window of the variant
-	records  *compactor.InMemory
-	engine   *compactor.Compactor
-	progress func(done int)
+	rec       *Recording
+	o         Options // with the policy and the window of the variant
+	records   *compactor.InMemory
+	engine    *compactor.Compactor
+	summaries *summaries
+	progress  func(done int)
 
 	now   time.Time
-	tasks []task        // by time, then in the order of their start
-	took  time.Duration // by the summary that was just made
+	tasks []task // by time, then in the order of their start
 
-	learned      *llm.Learned          // of the model; as recorded, else as known today
-	known        map[attempt][]Summary // recorded summaries, oldest first
-	meanDuration time.Duration         // mean duration of a summary
-	actions      []action              // recorded requests of people and the model, by time
-	cacheTTL     time.Duration
-	last         sent         // the last request
-	said         chat.Message // the newest
-	entered      bool         // it has reached the range
-	result       Result
-	sums         sums
+	learned  *llm.Learned // of the model; as recorded, else as known today
+	actions  []action     // recorded requests of people and the model, by time
+	cacheTTL time.Duration
+	last     sent         // the last request
+	newest   chat.Message // the newest
+	entered  bool         // it has reached the range
+	result   Result
+	sums     sums
 }
-
-// attempt is what attempts to make the same summary have in common.
-type attempt struct {
-	from, to int64
-	rollup   bool
-	by       compactor.By
-}
-
-func attemptOf(s compactor.Summary) attempt { return attempt{s.From, s.To, s.IsRollup(), s.By} }
 
 // task is the end of a slow operation.
 type task struct {
@@ -65,7 +54,8 @@ type action struct {
 
 func newPlayer(ctx context.Context, rec *Recording, o Options) (p *player, err error) {
 	engine := o.Engine
-	p = &player{rec: rec, o: o, known: map[attempt][]Summary{}, learned: new(llm.Learned), records: compactor.NewInMemory()}
+	p = &player{rec: rec, o: o, learned: new(llm.Learned), records: compactor.NewInMemory()}
+	p.summaries = newSummaries(rec, o, p.records)
 	if engine.Learned != nil {
 		p.learned.Learn(func(f *llm.Facts) { *f = engine.Learned().Facts() })
 	}
@@ -86,7 +76,7 @@ func newPlayer(ctx context.Context, rec *Recording, o Options) (p *player, err e
 	engine.Now = func() time.Time { return p.now }
 	engine.Log = slog.New(slog.DiscardHandler)
 	engine.Policy = func() compactor.Policy { return policy }
-	engine.Strategy = p.strategy
+	engine.Strategy = p.summaries.strategy
 	if engine.Worker != nil {
 		engine.Worker = unusedModel{engine.Worker.Name()}
 	}
@@ -115,19 +105,10 @@ func (p *player) knows(scale int, factor float64) {
 	})
 }
 
-// remember collects the recorded summaries, their durations, and the requests.
+// remember collects the recorded requests.
 func (p *player) remember() {
-	var total time.Duration
-	n := 0
 	began := map[int64]time.Time{} // the summary of the session before, by the first seq of a session
 	for _, s := range p.rec.Summaries {
-		if s.Text != "" || s.State == compactor.Failed {
-			p.known[attemptOf(s.Summary)] = append(p.known[attemptOf(s.Summary)], s)
-		}
-		if !s.Ended.IsZero() && s.State != compactor.Failed && s.By == compactor.ByWorker {
-			total = total + s.Ended.Sub(s.Began)
-			n = n + 1
-		}
 		switch s.Trigger {
 		case compactor.OnManual, compactor.OnSelf:
 			p.actions = append(p.actions, action{at: s.Began, trigger: s.Trigger, focus: s.Focus})
@@ -135,11 +116,10 @@ func (p *player) remember() {
 			began[s.To+1] = cmp.Or(began[s.To+1], s.Began)
 		}
 	}
-	p.meanDuration = total / time.Duration(max(n, 1))
 	for _, seq := range p.rec.Sessions {
 		at := p.now
-		if said := p.rec.said(1, seq-1); len(said) > 0 {
-			at = said[len(said)-1].Saved
+		if before := p.rec.between(1, seq-1); len(before) > 0 {
+			at = before[len(before)-1].Saved
 		}
 		p.actions = append(p.actions, action{at: cmp.Or(began[seq], at), before: seq})
 	}
@@ -153,9 +133,9 @@ func (p *player) attend() {
 		p.happened(e)
 	}
 	for _, work := range p.engine.Work() {
-		p.took = 0
+		p.summaries.took = 0
 		r := work.Run()
-		p.tasks = append(p.tasks, task{p.now.Add(p.took), r})
+		p.tasks = append(p.tasks, task{p.now.Add(p.summaries.took), r})
 		slices.SortStableFunc(p.tasks, func(a, b task) int { return a.at.Compare(b.at) })
 	}
 }
@@ -171,7 +151,7 @@ func (p *player) check(ctx context.Context) {
 	p.use(func(e *compactor.Compactor) { e.Check(ctx) })
 }
 
-// advanceTo advances the time to t: slow work ends, and the engine checks when it asked to.
+// advanceTo advances the time to t: slow work ends, and the engine checks at the time that it returned.
 func (p *player) advanceTo(t time.Time) {
 	for {
 		wake := p.engine.Wake()
@@ -273,6 +253,6 @@ func (p *player) store(all []Message) ([]chat.Message, error) {
 	for i, m := range all {
 		list[i] = m.Message
 	}
-	p.said = list[len(list)-1]
+	p.newest = list[len(list)-1]
 	return list, p.records.Append(list...)
 }

@@ -67,8 +67,8 @@ func NewTold(rarity Rarity, summaries ...string) *Told {
 	t := &Told{rarity: rarity}
 	for _, text := range summaries {
 		for line := range strings.Lines(text) {
-			if author, said, found := strings.Cut(line, ": "); found {
-				t.lines = append(t.lines, summaryLine{author, SetOf(words.Content(said))})
+			if author, text, found := strings.Cut(line, ": "); found {
+				t.lines = append(t.lines, summaryLine{author, SetOf(words.Content(text))})
 			}
 		}
 	}
@@ -182,16 +182,16 @@ const recalled = 10
 
 // searched is what recall finds for each question; it is the same for all variants.
 type searched struct {
-	asked  []asked
-	rarity Rarity
+	questions []expected
+	rarity    Rarity
 }
 
-// asked is a question, and what recall finds for it.
-type asked struct {
-	need  []string        // terms of the answer
-	seqs  []int64         // of the evidence
-	found map[int64]bool  // messages
-	said  map[string]bool // their terms
+// expected is a question, and what recall finds for it.
+type expected struct {
+	need     []string        // terms of the answer
+	seqs     []int64         // of the evidence
+	found    map[int64]bool  // messages
+	recalled map[string]bool // their terms
 }
 
 // search asks the questions in a temporary database.
@@ -213,18 +213,14 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 	if err != nil {
 		return nil, err
 	}
-	place := map[string]int64{} // seqs, the same in both, by the messages' ids
-	bodies := make([]string, len(rec.Messages))
-	past := make([]store.Inbound, len(rec.Messages))
-	for i, m := range rec.Messages {
-		author := authorOf(m.Message)
-		place[m.ID], bodies[i] = m.Seq, m.Body()
-		past[i] = store.Inbound{
-			ID: fmt.Sprint(m.Seq), AuthorID: author, Author: author, Text: m.Text, Attachments: m.Attachments, Time: m.Time,
-		}
-	}
-	if _, err := conversation.Past().Import(ctx, past); err != nil { // in one transaction, because nobody else uses this database
+	if err := rec.importInto(ctx, conversation); err != nil {
 		return nil, err
+	}
+	place := map[string]int64{} // seqs, the same in both, by the messages' ids
+	var bodies []string
+	for _, m := range rec.Messages {
+		place[m.ID] = m.Seq
+		bodies = append(bodies, m.Body())
 	}
 	s = &searched{rarity: RarityOf(bodies)}
 	for _, q := range questions {
@@ -237,14 +233,27 @@ func search(ctx context.Context, rec Recording, questions []Question) (s *search
 			return nil, err
 		}
 		found := map[int64]bool{}
-		said := []string{}
+		terms := []string{}
 		for _, m := range hits {
 			found[m.Seq] = true
-			said = append(said, words.Content(m.Author+" "+m.Time.Format("2006-01-02")+" "+m.Body())...)
+			terms = append(terms, words.Content(m.Author+" "+m.Time.Format("2006-01-02")+" "+m.Body())...)
 		}
-		s.asked = append(s.asked, asked{words.Content(q.AnswerText()), seqs, found, SetOf(said)})
+		s.questions = append(s.questions, expected{words.Content(q.AnswerText()), seqs, found, SetOf(terms)})
 	}
 	return s, nil
+}
+
+// importInto imports the recording in one transaction, because nobody else uses the database.
+func (r *Recording) importInto(ctx context.Context, c *store.Conversation) error {
+	var past []store.Inbound
+	for _, m := range r.Messages {
+		author := authorOf(m.Message)
+		past = append(past, store.Inbound{
+			ID: fmt.Sprint(m.Seq), AuthorID: author, Author: author, Text: m.Text, Attachments: m.Attachments, Time: m.Time,
+		})
+	}
+	_, err := c.Past().Import(ctx, past)
+	return err
 }
 
 // ask determines which part of the answers is in the prompt at the end, and what recall adds.
@@ -257,7 +266,7 @@ func (p *player) ask(ctx context.Context, s *searched) (*Found, error) {
 	for _, m := range prompt.Messages {
 		text.WriteString(m.Text + "\n")
 	}
-	shown := SetOf(words.Content(text.String()))
+	visible := SetOf(words.Content(text.String()))
 	var summaries []string
 	head, _, err := p.records.Head(ctx)
 	if err != nil {
@@ -272,13 +281,13 @@ func (p *player) ask(ctx context.Context, s *searched) (*Found, error) {
 		if verbatim(seq) {
 			return true
 		}
-		said := p.rec.said(seq, seq)
-		return len(said) == 1 && told.Tells(authorOf(said[0].Message), said[0].Text)
+		messages := p.rec.between(seq, seq)
+		return len(messages) == 1 && told.Tells(authorOf(messages[0].Message), messages[0].Text)
 	}
-	f := &Found{Questions: len(s.asked)}
-	for _, q := range s.asked {
-		f.Context.Ask(q.need, func(term string) bool { return shown[term] }, q.seqs, there)
-		f.Recall.Ask(q.need, func(term string) bool { return shown[term] || q.said[term] }, q.seqs, func(seq int64) bool { return q.found[seq] || there(seq) })
+	f := &Found{Questions: len(s.questions)}
+	for _, q := range s.questions {
+		f.Context.Ask(q.need, func(term string) bool { return visible[term] }, q.seqs, there)
+		f.Recall.Ask(q.need, func(term string) bool { return visible[term] || q.recalled[term] }, q.seqs, func(seq int64) bool { return q.found[seq] || there(seq) })
 	}
 	f.Context.Mean()
 	f.Recall.Mean()

@@ -57,7 +57,8 @@ func (p *player) enter(seq int64) {
 	p.entered = true
 	p.result = Result{}
 	p.sums = sums{}
-	if p.said.Seq > 0 {
+	p.summaries.spent = Spent{}
+	if p.newest.Seq > 0 {
 		used, _, _ := p.engine.Usage()
 		p.point(used)
 	}

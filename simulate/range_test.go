@@ -86,3 +86,18 @@ func TestFiguresAddUp(t *testing.T) {
 		check.Len(t, about+": compactions", report.Variants[0].Compactions, all)
 	}
 }
+
+func TestRangeHasOnlyTheCostsOfItsSummaries(t *testing.T) {
+	t.Parallel()
+	agent := agentOf(6000, nil)
+	agent.Worker = scripted(6000, 0, nil)
+	rec := simulate.FromFile("talk", talk(240, 3), "Bob")
+	requests := func(from int64) int {
+		o := simulate.OptionsOf(t.Context(), agent, agent.Policy(), prices.List{})
+		o.From = from
+		return check.Must(simulate.Run(t.Context(), rec, nil, o))(t).Variants[0].Worker.Requests
+	}
+	all := requests(0)
+	last := requests(181)
+	check.That(t, last < all, "the last quarter has as many requests as the recording, %d", all)
+}

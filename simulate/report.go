@@ -84,11 +84,11 @@ type Spent struct {
 // applied adds a compaction to the result.
 func (p *player) applied(e compactor.Event) {
 	at := p.now
-	if p.said.Seq <= p.rec.Imported { // in an import, time passes with the messages alone
-		at = p.said.Time
+	if p.newest.Seq <= p.rec.Imported { // in an import, time passes with the messages alone
+		at = p.newest.Time
 	}
 	p.result.Compactions = append(p.result.Compactions, Compaction{
-		e.Trigger, e.Kind, e.From, e.To, e.Messages, e.BeforeTokens, e.AfterTokens, at, p.reason(e), p.said.Seq,
+		e.Trigger, e.Kind, e.From, e.To, e.Messages, e.BeforeTokens, e.AfterTokens, at, p.reason(e), p.newest.Seq,
 	})
 }
 
@@ -182,7 +182,7 @@ func (p *player) recordUsage() {
 
 func (p *player) point(used int) {
 	_, head, _ := p.engine.Usage()
-	p.result.Used = append(p.result.Used, chart.Point{At: p.said.Seq, Used: used, Head: head})
+	p.result.Used = append(p.result.Used, chart.Point{At: p.newest.Seq, Used: used, Head: head})
 }
 
 // happened records a summary that was applied. Those applied together count once for a level.
@@ -214,6 +214,7 @@ func (p *player) finishResult(v Variant) {
 	r.Window = p.o.Engine.Window()
 	r.policy = p.o.Policy
 	r.Verbatim.Mean = int(s.verbatim / max(s.checks, 1))
+	r.Worker = p.summaries.spent
 	r.Summaries = float64(s.head) / float64(max(s.used, 1))
 	r.Money = r.money(p.o)
 	r.Reasons = map[string]int{}
@@ -253,9 +254,9 @@ func (v *Result) money(o Options) *float64 {
 }
 
 // equal counts the recorded compactions, and those of them that a result has too: trigger, kind and span.
-func (r Recording) equal(made Result) (equal, happened int) {
+func (r Recording) equal(result Result) (equal, happened int) {
 	left := map[Compaction]int{}
-	for _, c := range made.Compactions {
+	for _, c := range result.Compactions {
 		left[Compaction{Trigger: c.Trigger, Kind: c.Kind, From: c.From, To: c.To}]++
 	}
 	for _, s := range r.Summaries {

@@ -33,7 +33,7 @@ type Recording struct {
 	began, ended time.Time // what happened between them counts; zero: no limit
 }
 
-func (r *Recording) said(from, to int64) []Message {
+func (r *Recording) between(from, to int64) []Message {
 	by := func(m Message, seq int64) int { return cmp.Compare(m.Seq, seq) }
 	i, _ := slices.BinarySearchFunc(r.Messages, from, by)
 	j, _ := slices.BinarySearchFunc(r.Messages, to+1, by)
@@ -57,7 +57,7 @@ type Variant struct {
 const WindowKey = "context_window"
 
 // The range of a window in settings, in tokens.
-const leastWindow, mostWindow = 1000, 100_000_000
+const minWindow, maxWindow = 1000, 100_000_000
 
 // Options are common to all variants: the agent, and its prices.
 type Options struct {
@@ -71,7 +71,7 @@ type Options struct {
 
 	From int64 // the first message that counts; those before it are replayed, but nothing of them is in the report. 0: all count
 
-	Questions []Question // about the recording, asked at its end
+	Questions []Question // about the recording, to be answered at its end
 
 	Progress func(done, total int) // messages of all variants; may be nil
 }
@@ -87,8 +87,8 @@ func (o Options) with(v Variant) (Options, error) {
 	set := maps.Clone(v.Set)
 	if text, given := set[WindowKey]; given {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < leastWindow || n > mostWindow {
-			return o, fmt.Errorf("%s = %s: must be a whole number from %d to %d", WindowKey, text, leastWindow, mostWindow)
+		if err != nil || n < minWindow || n > maxWindow {
+			return o, fmt.Errorf("%s = %s: must be a whole number from %d to %d", WindowKey, text, minWindow, maxWindow)
 		}
 		o.Engine.Window = func() int { return n }
 		delete(set, WindowKey)
@@ -113,14 +113,14 @@ func Run(ctx context.Context, rec Recording, variants []Variant, o Options) (Rep
 	if err := rec.count(o.From, &report); err != nil {
 		return report, err
 	}
-	asked, err := search(ctx, rec, o.Questions)
+	questions, err := search(ctx, rec, o.Questions)
 	if err != nil {
 		return report, fmt.Errorf("search the recording: %w", err)
 	}
 	all := append([]Variant{{Name: Current}}, variants...)
 	for i, v := range all {
 		v.Name = cmp.Or(v.Name, nameOf(v))
-		made, err := o.with(v)
+		options, err := o.with(v)
 		if err != nil {
 			return report, err
 		}
@@ -129,7 +129,7 @@ func Run(ctx context.Context, rec Recording, variants []Variant, o Options) (Rep
 				o.Progress(i*len(rec.Messages)+done, len(all)*len(rec.Messages))
 			}
 		}
-		result, err := replay(ctx, rec, v, made, asked, progress)
+		result, err := replay(ctx, rec, v, options, questions, progress)
 		if err != nil {
 			return report, fmt.Errorf("simulate %s: %w", v.Name, err)
 		}
@@ -156,16 +156,16 @@ const importedAfter = time.Hour
 // Read reads a conversation of the database as a recording. It writes nothing.
 func Read(ctx context.Context, c *store.Conversation) (Recording, error) {
 	rec := Recording{Name: c.Name()}
-	said, err := c.Transcript().Recorded(ctx)
+	recorded, err := c.Transcript().Recorded(ctx)
 	if err != nil {
 		return rec, err
 	}
-	for _, m := range said {
+	for _, m := range recorded {
 		if m.Seq == rec.Imported+1 && m.Role == llm.RoleUser && !m.Addressed && m.Saved.Sub(m.Time) > importedAfter {
 			rec.Imported = m.Seq
 		}
 	}
-	rec.Messages = said
+	rec.Messages = recorded
 	turns, err := c.Turns().Usages(ctx, time.Time{}, 0, 0)
 	if err != nil {
 		return rec, err
@@ -181,10 +181,10 @@ func Read(ctx context.Context, c *store.Conversation) (Recording, error) {
 // FromFile makes a recording of messages that were never in a conversation: those by bot are the
 // bot's answers to the message before them. If bot is "" there are no answers, and all messages
 // count as imported.
-func FromFile(name string, said []store.Inbound, bot string) Recording {
+func FromFile(name string, inbound []store.Inbound, bot string) Recording {
 	rec := Recording{Name: name}
 	seen := map[string]int64{}
-	for _, in := range said {
+	for _, in := range inbound {
 		if seen[in.ID] > 0 {
 			continue
 		}

@@ -119,16 +119,24 @@ func wantEqual(t *testing.T, agent channel.Agent, rec simulate.Recording) {
 		"got %d of %d compactions equal, %d simulated:\n%s", report.Equal, report.Happened, len(made), lines)
 }
 
-// live runs a conversation on a hub with a scripted model, one message after the other; sessions start after those of renew.
-func live(t *testing.T, dir string, agent channel.Agent, said []store.Inbound, asked func(i int) bool, renew ...int) simulate.Recording {
+// conversation is what people write to an agent, one message after the other.
+type conversation struct {
+	messages  []store.Inbound
+	addressed func(i int) bool // reports whether a message is for the bot; nil: all are
+	renew     []int            // the messages after which a session starts
+}
+
+// live runs a conversation on a hub with a scripted model.
+func live(t *testing.T, dir string, agent channel.Agent, people conversation) simulate.Recording {
 	t.Helper()
 	db, hub := open(t, dir, agent)
-	for i, m := range said {
+	for i, m := range people.messages {
 		time.Sleep(time.Minute)
-		m.Time, m.Addressed = time.Now(), asked(i)
+		m.Time = time.Now()
+		m.Addressed = people.addressed == nil || people.addressed(i)
 		check.NoError(t, check.ErrorOf(hub.Deliver(t.Context(), name, m)))
 		check.NoError(t, hub.Idle(t.Context(), name))
-		if slices.Contains(renew, i) {
+		if slices.Contains(people.renew, i) {
 			_, _, err := hub.Run(t.Context(), name, access.Person{ID: "ada", Manager: true}, "/new")
 			check.NoError(t, err)
 			check.NoError(t, hub.Idle(t.Context(), name))
@@ -214,7 +222,9 @@ func TestSimulationMatchesLiveConversation(t *testing.T) {
 			}
 			var rec simulate.Recording
 			dir := t.TempDir()
-			synctest.Test(t, func(t *testing.T) { rec = live(t, dir, agent, talk(100, 11), c.asked) })
+			synctest.Test(t, func(t *testing.T) {
+				rec = live(t, dir, agent, conversation{messages: talk(100, 11), addressed: c.asked})
+			})
 			wantEqual(t, agent, rec)
 		})
 	}
@@ -227,7 +237,10 @@ func TestANewSessionIsReplayed(t *testing.T) {
 	agent.Model = scripted(6000, 0, nil)
 	var rec simulate.Recording
 	synctest.Test(t, func(t *testing.T) {
-		rec = live(t, dir, agent, talk(30, 11), func(i int) bool { return i%2 == 0 }, 15, 29) // the last one has no messages yet
+		rec = live(t, dir, agent, conversation{
+			messages: talk(30, 11), addressed: func(i int) bool { return i%2 == 0 },
+			renew: []int{15, 29}, // the last one has no messages yet
+		})
 	})
 	wantEqual(t, agent, rec)
 }

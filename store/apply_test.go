@@ -46,7 +46,7 @@ func TestRepairOfRollup(t *testing.T) {
 	ids := play(t, c, "leaf 1-3 extractive; leaf 4-6 extractive; apply")
 	before := load(t, c)
 	old := play(t, c, "roll 1-6 extractive; apply")[0]
-	j := repairRow(t, c, transcript.Rollup, 1, 6, ids[:2]...)
+	j := repairRow(t, c, transcript.Rollup, transcript.Span{From: 1, To: 6}, ids[:2]...)
 	children := func(id int64, want ...int64) {
 		t.Helper()
 		check.EqualAll(t, "children", transcript.IDs(check.Must(j.Children(ctx, id))(t)), want)
@@ -60,7 +60,7 @@ func TestRepairOfRollup(t *testing.T) {
 	wantState(t, c, before)
 	check.Equal(t, "rows undone", number(t, c.Store(), "SELECT count(*) FROM compactions WHERE id IN (?, ?) AND state = 'undone'", old, j.ID()), 2)
 	shown := stack(t, c)
-	check.Equal(t, "late", apply(t, c, repairRow(t, c, transcript.Rollup, 1, 6, ids[:2]...).ID()), "stale")
+	check.Equal(t, "late", apply(t, c, repairRow(t, c, transcript.Rollup, transcript.Span{From: 1, To: 6}, ids[:2]...).ID()), "stale")
 	check.Equal(t, "stack", stack(t, c), shown)
 }
 

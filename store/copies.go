@@ -42,7 +42,7 @@ func (ms Messages) lastOf(turn int64) int64 {
 
 // quotesFinds reports whether a message is an answer without a model: it quotes what the tools of its turn found.
 func quotesFinds(m chat.Message) bool {
-	return m.Role == llm.RoleAssistant && strings.Contains(m.Text, "“") && llm.SaidOffline(m.Text)
+	return m.Role == llm.RoleAssistant && strings.Contains(m.Text, "“") && llm.IsOffline(m.Text)
 }
 
 // quoting returns a tool's result, and the answer without a model that quotes it, if there is one.

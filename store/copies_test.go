@@ -21,7 +21,7 @@ func TestTextIsNoQuote(t *testing.T) {
 			deliver(t, c, said(1, "I play the theremin"), said(2, "b"))
 			storetest.Keep(t, c, "Ann", "Ann plays the theremin.", 1)
 			deliver(t, c, asking(3, "what did I say?"))
-			storetest.AnswerWith(t, c, 3, 4, "", map[string]llm.Result{tool: {Text: text}})
+			storetest.AnswerWith(t, c, storetest.Answer{Turn: 3, First: 4}, map[string]llm.Result{tool: {Text: text}})
 			check.Equal(t, "quotes", number(t, c.Store(), "SELECT count(*) FROM quotes"), 0)
 			remove(t, c, 1)
 			check.Equal(t, "text", message(t, c, 5).Text, text)

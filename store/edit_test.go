@@ -62,7 +62,7 @@ func TestEdit(t *testing.T) {
 	kept := got.Addressed && got.Quote == "x" && got.Time.Equal(m.Time) && got.Tokens == chat.TokensOf(got)
 	check.That(t, kept && got.Text == "buy milk", "got dequeued %+v", got)
 	// Unknown, bot and deleted messages cannot be edited, nor those of another conversation.
-	storetest.Finish(t, c, got.Seq, got.Seq+1, "reply-2", "half past nine")
+	storetest.Finish(t, c, got.Seq, "reply-2", "half past nine")
 	remove(t, c, 3)
 	other := find(t, c.Store(), "terminal:other")
 	state := dump(t, c.Store())

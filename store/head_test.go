@@ -66,7 +66,7 @@ func TestThreadParentMessage(t *testing.T) {
 	s := storetest.OpenStore(t, t.TempDir())
 	above := channelOf(t, s)
 	turn := deliver(t, above, asking(10, "what time is it?"))[0].Seq
-	storetest.Finish(t, above, turn, turn+1, "reply-11", "half past nine")
+	storetest.Finish(t, above, turn, "reply-11", "half past nine")
 	storetest.Run(t, s, "UPDATE outbox SET state = 'sent', platform_id = 'p1' WHERE reply = 'reply-11'")
 	deliverOnly(t, above, said(12, "waits"))
 	waiting := thread(t, s, "m12")
@@ -137,17 +137,17 @@ func TestDeletionsReachCopiesOfAnswers(t *testing.T) {
 	deliver(t, above, said(1, "my locker is "+secret), asking(2, "where is my locker?"))
 	answer := "This is what I found:\n- Ann: “my locker is " + secret + "”"
 	recalled := llm.Result{Text: `{"messages":[{"seq":1,"text":"` + secret + `"}]}`, Quotes: llm.Quotes{Messages: []int64{1}}}
-	storetest.AnswerWith(t, above, 2, 3, "", map[string]llm.Result{"recall": recalled, "reply": {Text: answer}})
+	storetest.AnswerWith(t, above, storetest.Answer{Turn: 2, First: 3}, map[string]llm.Result{"recall": recalled, "reply": {Text: answer}})
 	storetest.Run(t, s, "UPDATE outbox SET platform_id = 'p1'") // it may have arrived
 	thread(t, s, "m2")
 	thread(t, s, "p1")
 	deliver(t, above, asking(6, "again?"))
 	found := check.Must(storetest.Call(storetest.ToolsAt(above, 6), "expand", `{"from":3,"to":5}`))(t)
 	check.Contains(t, "found", found.Text, secret)
-	storetest.AnswerWith(t, above, 6, 7, "", map[string]llm.Result{"expand": found})
+	storetest.AnswerWith(t, above, storetest.Answer{Turn: 6, First: 7}, map[string]llm.Result{"expand": found})
 	deliver(t, above, asking(10, "once more?"))
 	remove(t, above, 1)
-	storetest.AnswerWith(t, above, 10, 11, "", map[string]llm.Result{"recall": recalled, "reply": {Text: answer}})
+	storetest.AnswerWith(t, above, storetest.Answer{Turn: 10, First: 11}, map[string]llm.Result{"recall": recalled, "reply": {Text: answer}})
 	storetest.Run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // the double's calls repeat it
 	storetest.WantNoSecret(t, above)
 }

@@ -236,7 +236,7 @@ func TestReplies(t *testing.T) {
 	t.Run("each piece of the bot's answer leads to its last message, and a notice keeps its quote", func(t *testing.T) {
 		c := newTalk(t)
 		deliver(t, c, asking(1, "what time is it?"))
-		storetest.Finish(t, c, 1, 2, "reply-2", "half past", " nine")
+		storetest.Finish(t, c, 1, "reply-2", "half past", " nine")
 		check.NoError(t, c.Outbox().Post(ctx, store.Outcome{Reply: "notice-1", Pieces: []string{"sorry"}}))
 		for row, id := range []string{"p1", "p2", "notice"} {
 			check.NoError(t, c.Outbox().Sent(ctx, int64(row+1), id))

@@ -19,7 +19,7 @@ const facts = "## Facts\n- the boat is red (#2)\n- it leaves at nine"
 // withLines applies a summary of messages 1 to 4 whose second line has no evidence.
 func withLines(t *testing.T, c *store.Conversation, by transcript.By) transcript.Summary {
 	t.Helper()
-	j := storetest.Begin(t, c, transcript.Leaf, by, 1, 4)
+	j := storetest.Begin(t, c, transcript.Summary{Kind: transcript.Leaf, By: by, Span: transcript.Span{From: 1, To: 4}})
 	lines := []transcript.Line{{At: 1, Seqs: []int64{2}}, {At: 2}}
 	lost := []transcript.DroppedLine{{Text: "the boat is blue", Why: "#2 has red"}, {Text: "it is old", Why: "Bob removed it", By: "Bob", ByID: "9"}}
 	check.Must(j.Store(ctx, summarize.Summary{Text: facts, Tokens: 20, Lines: lines, Dropped: 3, DroppedLines: lost}))(t)

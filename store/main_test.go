@@ -14,7 +14,6 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor/summarize"
-	"cairn/memory"
 	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/storetest"
@@ -121,7 +120,7 @@ func play(t *testing.T, c *store.Conversation, steps string) (ids []int64) {
 		case "pin":
 			check.Must(c.Transcript().Pin(ctx, sp.From, store.Person{Name: "Ada"}))(t)
 		case "leaf", "sum", "roll", "begin":
-			j := storetest.Begin(t, c, kind, by, sp.From, sp.To, children...)
+			j := storetest.Begin(t, c, transcript.Summary{Kind: kind, By: by, Span: sp, Children: children})
 			ids = append(ids, j.ID())
 			if do != "begin" {
 				text = cmp.Or(text, fmt.Sprintf("%s of %d to %d", by, sp.From, sp.To))
@@ -129,7 +128,7 @@ func play(t *testing.T, c *store.Conversation, steps string) (ids []int64) {
 				prepared = append(prepared, j.ID())
 			}
 		case "repair":
-			prepared = append(prepared, repairRow(t, c, transcript.Leaf, sp.From, sp.To).ID())
+			prepared = append(prepared, repairRow(t, c, transcript.Leaf, sp).ID())
 		case "hide":
 			storetest.Hide(t, c, sp.From, sp.To)
 		case "undo":
@@ -200,12 +199,9 @@ func tryStartSession(t check.Tester, c *store.Conversation) (transcript.Head, er
 }
 
 // repairRow stores a worker's repair of a row over a span.
-func repairRow(t *testing.T, c *store.Conversation, kind transcript.Kind, from, to int64, children ...int64) summarize.Job {
+func repairRow(t *testing.T, c *store.Conversation, kind transcript.Kind, span transcript.Span, children ...int64) summarize.Job {
 	t.Helper()
-	j := check.Must(memory.Of(c).Records().Begin(ctx, transcript.Summary{
-		Kind: kind, By: transcript.Worker, Trigger: transcript.OnRepair, Span: transcript.Span{From: from, To: to},
-		FromTime: storetest.Day, ToTime: storetest.Day, Messages: int(to - from + 1), Children: children,
-	}))(t)
+	j := storetest.Begin(t, c, transcript.Summary{Kind: kind, By: transcript.Worker, Trigger: transcript.OnRepair, Span: span, Children: children})
 	check.Must(j.Store(ctx, summarize.Summary{Text: "better", Tokens: 7}))(t)
 	return j
 }

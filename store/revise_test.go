@@ -60,7 +60,7 @@ func TestRowsOverChangedMessage(t *testing.T) {
 			storetest.WantNoSecret(t, c)
 			check.Equal(t, "states", apply(t, c, ids[0], ids[1], j.ID()), "stale prepared stale")
 			// Nothing was saved, so the next worker may save.
-			storetest.Repair(t, c, transcript.Worker, 1, 6, "Bob bought bicycles.", 1)
+			storetest.Repair(t, c, transcript.Worker, transcript.Span{From: 1, To: 6}, storetest.Fact{Text: "Bob bought bicycles.", Seq: 1})
 			check.EqualAll(t, "memories", storetest.Contents(t, c), []string{"fact: Bob bought bicycles."})
 			apply(t, c, ids[1])
 			check.Equal(t, "stack", stack(t, c), "leaf worker 1-6, leaf worker 7-9")
@@ -72,7 +72,7 @@ func TestSummariesOverDeletedMessage(t *testing.T) {
 	for _, by := range []transcript.By{transcript.Worker, transcript.Extractive} {
 		t.Run(fmt.Sprintf("one by %s becomes a placeholder, to be repaired", by), func(t *testing.T) {
 			c := tellRows(t)
-			j := storetest.Begin(t, c, transcript.Leaf, by, 1, 6)
+			j := storetest.Begin(t, c, transcript.Summary{Kind: transcript.Leaf, By: by, Span: transcript.Span{From: 1, To: 6}})
 			check.Must(j.Store(ctx, summarize.Summary{Text: "Ann: I bought a " + secret + " in Rome." + long, Sources: []int64{2, 5}}))(t)
 			apply(t, c, j.ID())
 			play(t, c, "sum 7-9")
@@ -87,7 +87,7 @@ func TestSummariesOverDeletedMessage(t *testing.T) {
 			check.That(t, reflect.DeepEqual(head.Stack[1], before.Stack[1]), "the neighboring row changed too")
 			storetest.WantNoSecret(t, c)
 			checkCoverage(t, c)
-			storetest.Repair(t, c, transcript.Worker, 1, 6, "Bob bought bicycles.", 1)
+			storetest.Repair(t, c, transcript.Worker, transcript.Span{From: 1, To: 6}, storetest.Fact{Text: "Bob bought bicycles.", Seq: 1})
 			check.Equal(t, "repaired", stack(t, c), "leaf worker 1-6, leaf worker 7-9")
 		})
 	}
@@ -105,7 +105,7 @@ func TestSummariesOverDeletedMessage(t *testing.T) {
 			emptied := over == (child.Kind == transcript.Placeholder) && over == (child.Text == "") && (!over || child.Tokens == child.Cost())
 			check.That(t, emptied, "got child %+v", child)
 		}
-		children := check.Must(storetest.Begin(t, c, transcript.Rollup, transcript.Worker, 1, 7).Children(ctx, row.ID))(t)
+		children := check.Must(storetest.Begin(t, c, transcript.Summary{Kind: transcript.Rollup, By: transcript.Worker, Span: transcript.Span{From: 1, To: 7}}).Children(ctx, row.ID))(t)
 		check.Equal(t, "the row is repaired", storetest.Shape(children), "placeholder emergency 1-5, leaf worker 6-7")
 	})
 	t.Run("a row in any state loses its text, also one over a deleted quote", func(t *testing.T) {

@@ -249,7 +249,7 @@ func TestTasks(t *testing.T) {
 	check.Must(below.Tasks().End(ctx, store.TaskDone, "one", "42"))(t)
 	goOn("once it has ended", below, 0)
 	final("while a result waits in the inbox", false, first)
-	storetest.Finish(t, above, 1, 2, "reply-2", "I wait")
+	storetest.Finish(t, above, 1, "reply-2", "I wait")
 	result := deliver(t, above)[0].ID
 	final("once the result is taken up", false, first)
 	final("when it answers the result", true, result)

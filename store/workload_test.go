@@ -39,7 +39,7 @@ func converse(t *testing.T, c *store.Conversation) {
 	check.Must(c.Inbox().Due(ctx))(t)
 	_, _, err := c.Turns().Unanswered(ctx)
 	check.NoError(t, err)
-	storetest.AnswerWith(t, c, 1, 3, `{"thought":"hm"}`, map[string]llm.Result{
+	storetest.AnswerWith(t, c, storetest.Answer{Turn: 1, First: 3, Native: `{"thought":"hm"}`}, map[string]llm.Result{
 		"recall": {Text: "x", Quotes: llm.Quotes{Messages: []int64{1}}}, "reply": {Text: "an animal"},
 	})
 	for _, piece := range check.Must(c.Outbox().Unsent(ctx))(t) {
@@ -91,7 +91,7 @@ func remember(t *testing.T, s *store.Store, c *store.Conversation) {
 		return nil
 	}))
 	check.Must(memory.In(s).Import(ctx, all))(t)
-	storetest.Repair(t, c, transcript.Worker, 1, 8, "Ann has a dog.", 6)
+	storetest.Repair(t, c, transcript.Worker, transcript.Span{From: 1, To: 8}, storetest.Fact{Text: "Ann has a dog.", Seq: 6})
 	check.NoError(t, memories.Forget(ctx, first))
 	check.NoError(t, memories.Purge(ctx, first))
 }

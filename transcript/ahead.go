@@ -97,12 +97,12 @@ func insert(stack []Summary, row Summary) []Summary {
 // cut is what leaves of some messages because rows cover it. Usually that is the oldest ones: then
 // nothing is copied.
 type cut struct {
-	skip   int     // how many of the oldest messages leave
-	rest   []Shown // replaces the messages behind them; nil: all of those stay
-	tokens int     // of all messages that leave
+	skip   int        // how many of the oldest messages leave
+	rest   []Verbatim // replaces the messages behind them; nil: all of those stay
+	tokens int        // of all messages that leave
 }
 
-func cutOf(messages []Shown, rows []Summary) (c cut) {
+func cutOf(messages []Verbatim, rows []Summary) (c cut) {
 	for c.skip < len(messages) && covers(rows, messages[c.skip].Seq) {
 		c.tokens += messages[c.skip].As.Tokens
 		c.skip++
@@ -110,7 +110,7 @@ func cutOf(messages []Shown, rows []Summary) (c cut) {
 	if c.skip == len(messages) || !slices.ContainsFunc(rows, func(row Summary) bool { return row.To >= messages[c.skip].Seq }) {
 		return c
 	}
-	c.rest = make([]Shown, 0, len(messages)-c.skip)
+	c.rest = make([]Verbatim, 0, len(messages)-c.skip)
 	for _, m := range messages[c.skip:] {
 		if covers(rows, m.Seq) {
 			c.tokens += m.As.Tokens
@@ -122,7 +122,7 @@ func cutOf(messages []Shown, rows []Summary) (c cut) {
 }
 
 // of returns those of the messages, or of messages that begin with them, that stay.
-func (c cut) of(messages []Shown) []Shown {
+func (c cut) of(messages []Verbatim) []Verbatim {
 	if c.rest != nil {
 		return c.rest
 	}
@@ -130,7 +130,7 @@ func (c cut) of(messages []Shown) []Shown {
 }
 
 // Uncovered returns the messages that no row covers, and the tokens of the others.
-func Uncovered(messages []Shown, rows []Summary) (left []Shown, covered int) {
+func Uncovered(messages []Verbatim, rows []Summary) (left []Verbatim, covered int) {
 	c := cutOf(messages, rows)
 	return c.of(messages), c.tokens
 }

@@ -35,7 +35,7 @@ func asks(text string) chat.Message {
 }
 
 // viewOf numbers messages, each list a turn, and renders them.
-func viewOf(turns ...[]chat.Message) (lines []Shown, view []llm.Message) {
+func viewOf(turns ...[]chat.Message) (lines []Verbatim, view []llm.Message) {
 	seq := int64(0)
 	for _, turn := range turns {
 		first := seq + 1
@@ -140,7 +140,7 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 			}
 			text := rapid.StringN(0, 600, -1).Draw(rt, "text")
 			r := Show(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: rapid.SampledFrom([]string{"look", "a_tool_with_a_very_long_name_indeed", "recall"}).Draw(rt, "tool"), Text: text}, sh).result
-			check.Require(rt, r.brief.Tokens <= r.whole.Tokens && r.cleared.Tokens <= r.brief.Tokens, "%+v", r)
+			check.Require(rt, r.brief.Tokens <= r.full.Tokens && r.cleared.Tokens <= r.brief.Tokens, "%+v", r)
 			again := Show(chat.Message{Role: llm.RoleTool, CallID: "a", Tool: "look", Text: text}, sh)
 			check.Require(rt, again.As.Text == Show(*again.Message, sh).As.Text, "the same message is rendered in two ways")
 		})
@@ -163,7 +163,7 @@ func TestWhichToolResultsAreCleared(t *testing.T) {
 			case l.result == nil:
 			case l.As.Text == l.result.cleared.Text:
 				forms += "-"
-			case l.As.Text == l.result.whole.Text:
+			case l.As.Text == l.result.full.Text:
 				forms += "w"
 			case strings.Contains(l.As.Text, "30 lines left out") || strings.Contains(l.As.Text, "31 lines left out"):
 				forms += "b"
@@ -190,10 +190,10 @@ func TestShrunkArgumentsAreValid(t *testing.T) {
 
 // rendered returns the messages of renderMessages, with a context after the last user message, and
 // adjacent user messages joined as a protocol joins them.
-func rendered(system, head string, messages []Shown, now string) []llm.Message {
+func rendered(system, head string, messages []Verbatim, now string) []llm.Message {
 	v := View{HeadText: head, Messages: messages}
 	if i := lastOfUser(messages); now != "" && i >= 0 {
-		v.contexts = []shownContext{showContext(Context{Seq: messages[i].Seq, Text: now})}
+		v.contexts = []contextBlock{blockOf(Context{Seq: messages[i].Seq, Text: now})}
 	}
 	return llmtest.Joined(new(Rendering).Next(system, v))
 }

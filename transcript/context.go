@@ -10,20 +10,20 @@ import (
 	"cairn/llm"
 )
 
-// shownContext is a turn context in the form that the view shows.
-type shownContext struct {
+// contextBlock is a turn context in the form that the view shows.
+type contextBlock struct {
 	Context
 	text   string
 	tokens int
 }
 
-func showContext(c Context) shownContext {
+func blockOf(c Context) contextBlock {
 	text := "<now>\n" + c.Text + "\n</now>"
-	return shownContext{Context: c, text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}
+	return contextBlock{Context: c, text: text, tokens: tokens.PerMessage + tokens.Estimate(text)}
 }
 
 // ContextTokens estimates what the text of a turn context costs in the prompt.
-func ContextTokens(text string) int { return showContext(Context{Text: text}).tokens }
+func ContextTokens(text string) int { return blockOf(Context{Text: text}).tokens }
 
 // ContextCost returns the tokens of all turn contexts.
 func (v View) ContextCost() (cost int) {
@@ -40,7 +40,7 @@ func (v View) BeginTurn(ctx Context) View {
 	v.contextRuns = ctx.Text != "" && i >= 0
 	if v.contextRuns {
 		ctx.Seq = v.Messages[i].Seq
-		v.contexts = appended(v.contexts, showContext(ctx), func(c shownContext) bool { return c.text != "" })
+		v.contexts = appended(v.contexts, blockOf(ctx), func(c contextBlock) bool { return c.text != "" })
 	}
 	return v
 }
@@ -93,12 +93,12 @@ func (v View) Quoted() (messages, memories map[int64]bool) {
 
 // keepContext keeps the running turn's context, unless its message was deleted, or it quotes a message that changed, or a memory,
 // which may be what changed. It may have been stored since.
-func (v View) keepContext(c shownContext, changed []int64) View {
-	_, shown := v.At(c.Seq)
+func (v View) keepContext(c contextBlock, changed []int64) View {
+	_, visible := v.At(c.Seq)
 	n := len(v.contexts)
 	stored := n > 0 && v.contexts[n-1].Seq == c.Seq
 	quoted := func(seq int64) bool { return slices.Contains(c.Messages, seq) }
-	v.contextRuns = stored || shown && len(c.Memories) == 0 && !slices.ContainsFunc(changed, quoted)
+	v.contextRuns = stored || visible && len(c.Memories) == 0 && !slices.ContainsFunc(changed, quoted)
 	if v.contextRuns && !stored {
 		v.contexts = append(slices.Clip(v.contexts), c)
 	}
@@ -141,7 +141,7 @@ func (v View) EndContexts() View {
 // of the running turn's steps before the head changed, whose messages become Deprived. It also drops that of all messages
 // from seq on, because it may repeat what people have deleted.
 func (v View) DropReasoning(seq int64) View {
-	drop := func(m Shown) bool {
+	drop := func(m Verbatim) bool {
 		return len(m.Native) > 0 && (m.Seq >= seq || !v.Shape.KeepsReasoning(*m.Message))
 	}
 	if !slices.ContainsFunc(v.Messages[lastOfUser(v.Messages)+1:], drop) { // earlier turns have none
@@ -164,7 +164,7 @@ func (v View) DropReasoning(seq int64) View {
 }
 
 // lastOfUser returns the index of the last message of a user; -1 if there is none.
-func lastOfUser(messages []Shown) int {
+func lastOfUser(messages []Verbatim) int {
 	i := len(messages) - 1
 	for i >= 0 && messages[i].Role != llm.RoleUser {
 		i--

@@ -14,7 +14,7 @@ import (
 
 // copied is a message's copy for the head.
 type copied struct {
-	Shown
+	Verbatim
 	earlier bool // the original is from before the session, where nothing is verbatim
 }
 
@@ -26,21 +26,9 @@ const minCopy = 40
 // first, in the order in which they were pinned, so that no pin takes another one's place; then the
 // first messages. What does not fit is clipped, or left out if too little of it would remain.
 func copiesOf(pins []Pin, first []chat.Message, sh Shape) []copied {
-	var copies []copied
-	room := sh.MaxCopies
-	add := func(m chat.Message, earlier bool) {
-		if slices.ContainsFunc(copies, func(c copied) bool { return c.Seq == m.Seq }) {
-			return
-		}
-		c := copyOf(m, room)
-		if c.As.Tokens > room || c.As.Tokens < copyOf(m, math.MaxInt).As.Tokens && room < minCopy {
-			return
-		}
-		room -= c.As.Tokens
-		copies = append(copies, copied{c, earlier})
-	}
+	l := copyList{room: sh.MaxCopies}
 	for _, p := range pins {
-		add(p.Message, p.Earlier)
+		l.add(p.Message, p.Earlier)
 	}
 	messages := 0
 	turns := 0
@@ -54,16 +42,34 @@ func copiesOf(pins []Pin, first []chat.Message, sh Shape) []copied {
 			messages++
 		}
 		if m.Role == llm.RoleUser && messages <= sh.KeepFirst || turns <= sh.KeepFirstTurns {
-			add(m, false)
+			l.add(m, false)
 		}
 	}
-	slices.SortFunc(copies, func(a, b copied) int { return cmp.Compare(a.Seq, b.Seq) })
-	return copies
+	slices.SortFunc(l.copies, func(a, b copied) int { return cmp.Compare(a.Seq, b.Seq) })
+	return l.copies
+}
+
+// copyList are copies, and the room for more, in tokens.
+type copyList struct {
+	copies []copied
+	room   int
+}
+
+func (l *copyList) add(m chat.Message, earlier bool) {
+	if slices.ContainsFunc(l.copies, func(c copied) bool { return c.Seq == m.Seq }) {
+		return
+	}
+	c := copyOf(m, l.room)
+	if c.As.Tokens > l.room || c.As.Tokens < copyOf(m, math.MaxInt).As.Tokens && l.room < minCopy {
+		return
+	}
+	l.room -= c.As.Tokens
+	l.copies = append(l.copies, copied{c, earlier})
 }
 
 // copyOf returns a copy of at most limit tokens, unless its heading takes more: text alone, without
 // pictures and calls.
-func copyOf(m chat.Message, limit int) Shown {
+func copyOf(m chat.Message, limit int) Verbatim {
 	if m.Role != llm.RoleUser {
 		m.Role = llm.RoleUser
 		m.Author = "you, the assistant" // the head is one message, so it must say who spoke
@@ -81,8 +87,8 @@ func copyOf(m chat.Message, limit int) Shown {
 
 // PinCost is the cost of a pin's copy.
 type PinCost struct {
-	Shown int // tokens in the head; 0: it does not fit
-	Whole int // tokens without clipping
+	Tokens int // tokens in the head; 0: it does not fit
+	Full   int // tokens without clipping
 }
 
 // PinCosts returns the costs of the copies of pins, in their order, if they share budget tokens
@@ -90,9 +96,9 @@ type PinCost struct {
 func PinCosts(pins []Pin, budget int) (costs []PinCost) {
 	copies := copiesOf(pins, nil, Shape{MaxCopies: budget})
 	for _, p := range pins {
-		cost := PinCost{Whole: copyOf(p.Message, math.MaxInt).As.Tokens}
+		cost := PinCost{Full: copyOf(p.Message, math.MaxInt).As.Tokens}
 		if i := slices.IndexFunc(copies, func(c copied) bool { return c.Seq == p.Seq }); i >= 0 {
-			cost.Shown = copies[i].As.Tokens
+			cost.Tokens = copies[i].As.Tokens
 		}
 		costs = append(costs, cost)
 	}
@@ -102,14 +108,14 @@ func PinCosts(pins []Pin, budget int) (costs []PinCost) {
 // IsFirst reports whether m, the next message of a session, belongs to Snapshot.First; first
 // contains those before it.
 func IsFirst(first []chat.Message, m chat.Message) bool {
-	asked := 0
+	questions := 0
 	for _, f := range first {
 		if f.Role == llm.RoleUser {
-			asked++
+			questions++
 		}
 	}
 	if m.Role == llm.RoleUser {
-		return m.Addressed && asked < MaxFirst
+		return m.Addressed && questions < MaxFirst
 	}
 	if len(first) == 0 || m.Role != llm.RoleAssistant || len(m.Calls) > 0 || m.Text == "" {
 		return false

@@ -17,7 +17,7 @@
 // a job becomes stale, so no operation compares versions. Undo undoes what was applied
 // last.
 //
-// A State holds only what the prompt can show: the messages of the session that no summary
+// A State has only what the prompt can show: the messages of the session that no summary
 // covers, the applied summaries, and what is being prepared. What else an operation needs
 // is an argument: see Stretch and Undoable.
 //

@@ -12,7 +12,7 @@ import (
 // DroppedLine is a line that is not in a summary's text: the messages contradict it, or a person removed or rewrote it. A
 // later summary of the same messages does without those of people.
 type DroppedLine struct {
-	Text string `json:"text"`            // at most MostOfLine characters
+	Text string `json:"text"`            // at most MaxLine characters
 	Why  string `json:"why"`             // in words, for people and for the model that wrote it
 	By   string `json:"by,omitempty"`    // the name of the person who removed or rewrote it; "": nobody, it was judged
 	ByID string `json:"by_id,omitempty"` // the id of that person
@@ -21,18 +21,18 @@ type DroppedLine struct {
 func (l DroppedLine) String() string { return fmt.Sprintf("%q: %s", l.Text, l.Why) }
 
 const (
-	// MostDropped is how many dropped lines a summary keeps: those of people first, of theirs the newest.
-	MostDropped = 12
+	// MaxDropped is how many dropped lines a summary keeps: those of people first, of theirs the newest.
+	MaxDropped = 12
 
-	mostOfReason = 200 // characters
+	maxReason = 200 // characters
 )
 
 // Dropping returns the summary with dropped lines, each of which is there once.
 func (sum Summary) Dropping(lines ...DroppedLine) Summary {
 	all := slices.Clone(sum.DroppedLines)
 	for _, l := range lines {
-		l.Text = chat.Excerpt(l.Text, MostOfLine)
-		l.Why = chat.Excerpt(l.Why, mostOfReason)
+		l.Text = chat.Excerpt(l.Text, MaxLine)
+		l.Why = chat.Excerpt(l.Why, maxReason)
 		same := func(old DroppedLine) bool { return old.Text == l.Text }
 		if l.By != "" {
 			all = slices.DeleteFunc(all, same)
@@ -43,8 +43,8 @@ func (sum Summary) Dropping(lines ...DroppedLine) Summary {
 	}
 	judged := slices.DeleteFunc(slices.Clone(all), func(l DroppedLine) bool { return l.By != "" })
 	theirs := slices.DeleteFunc(all, func(l DroppedLine) bool { return l.By == "" })
-	theirs = theirs[max(len(theirs)-MostDropped, 0):]
-	all = append(theirs, judged[:min(len(judged), MostDropped-len(theirs))]...)
+	theirs = theirs[max(len(theirs)-MaxDropped, 0):]
+	all = append(theirs, judged[:min(len(judged), MaxDropped-len(theirs))]...)
 	if len(all) == 0 {
 		all = nil
 	}

@@ -85,11 +85,11 @@ func TestDroppedLinesAreFew(t *testing.T) {
 	for i := range 20 {
 		row = row.Dropping(transcript.DroppedLine{Text: fmt.Sprint("judged ", i), Why: "wrong"}, transcript.DroppedLine{Text: "judged 0", Why: "wrong"})
 	}
-	check.Len(t, "of a judge", row.DroppedLines, transcript.MostDropped)
+	check.Len(t, "of a judge", row.DroppedLines, transcript.MaxDropped)
 	check.Equal(t, "the first", row.DroppedLines[0].Text, "judged 0")
 	for i := range 20 {
 		row = row.Dropping(transcript.DroppedLine{Text: fmt.Sprint("removed ", i), Why: "x", By: "Ann"})
-		check.That(t, len(row.DroppedLines) == transcript.MostDropped, "%d", len(row.DroppedLines))
+		check.That(t, len(row.DroppedLines) == transcript.MaxDropped, "%d", len(row.DroppedLines))
 	}
 	check.EqualAll(t, "of people the newest", droppedOf(row)[:2], []string{"Ann removed 8", "Ann removed 9"})
 	row = transcript.Summary{}.Dropping(transcript.DroppedLine{Text: strings.Repeat("ä", 900), Why: strings.Repeat("ö ", 900)})

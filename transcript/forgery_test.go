@@ -46,7 +46,7 @@ func hostileView(text string) (messages []llm.Message, marks int) {
 	arguments, _ := json.Marshal(map[string]string{"query": text})
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	head, _ := renderHead(
-		[]copied{{Shown: linesOf(user(1, text))[0], earlier: true}}, Past{},
+		[]copied{{Verbatim: linesOf(user(1, text))[0], earlier: true}}, Past{},
 		[]Summary{{Kind: Leaf, Span: Span{From: 2, To: 3}, FromTime: at, ToTime: at, Text: text}, {Kind: Placeholder, Span: Span{From: 4, To: 4}, Messages: 1}}, 1000)
 	return rendered("system", head, linesOf(
 		said,
@@ -124,7 +124,7 @@ func FuzzView(f *testing.F) {
 }
 
 // linesOfBytes makes a message from each byte: its role, and what it calls or answers.
-func linesOfBytes(bytes []byte, text string, clipTo int) (lines []Shown, headers int) {
+func linesOfBytes(bytes []byte, text string, clipTo int) (lines []Verbatim, headers int) {
 	for i, b := range bytes {
 		m := user(int64(i+1), text)
 		id := string(rune('a' + b/8%4))

@@ -48,7 +48,7 @@ type Session struct {
 }
 
 // Inheritance is what a thread has of the conversation it belongs to, copied when its first message
-// was taken up. Numbers of rows and messages are the parent's.
+// was read. Numbers of rows and messages are the parent's.
 type Inheritance struct {
 	Stack []Summary     // in its state at that time, by From
 	Root  *chat.Message // the message the thread hangs on; nil: unknown
@@ -63,7 +63,7 @@ type Context struct {
 	llm.Quotes
 }
 
-// MaxFirst is the most first messages of a session that a Snapshot has.
+// MaxFirst is the maximum number of first messages of a session that a Snapshot has.
 const MaxFirst = 20
 
 // Snapshot is what a store has of a conversation, to rebuild its prompt from.

@@ -34,23 +34,14 @@ func (v View) withHeadText() View {
 // hidden, then the past, then the stack, oldest first. It is empty if there is nothing to show. In
 // a window that became much smaller the oldest rows show as a placeholder until they are folded.
 func renderHead(copies []copied, past Past, stack []Summary, limit int) (text string, tokens int) {
-	var b strings.Builder
-	add := func(entry string, cost int) {
-		if b.Len() == 0 {
-			b.WriteString(HeadOpen)
-			tokens = HeadFrame
-		}
-		b.WriteString("\n\n")
-		b.WriteString(entry)
-		tokens += cost
-	}
+	var h headText
 	for _, c := range copies {
 		if c.earlier || covers(stack, c.Seq) {
-			add(c.As.Text, c.As.Tokens)
+			h.add(c.As.Text, c.As.Tokens)
 		}
 	}
 	for _, e := range past.Entries {
-		add(e.text, e.tokens)
+		h.add(e.text, e.tokens)
 	}
 	var hidden Summary
 	for cost := past.Tokens + StackCost(stack); cost > limit && len(stack) > 0; stack = stack[1:] {
@@ -59,14 +50,30 @@ func renderHead(copies []copied, past Past, stack []Summary, limit int) (text st
 		cost -= stack[0].Tokens
 	}
 	if hidden.Messages > 0 {
-		add(hidden.Render(), hidden.Cost())
+		h.add(hidden.Render(), hidden.Cost())
 	}
 	for _, row := range stack {
-		add(row.Render(), row.Tokens)
+		h.add(row.Render(), row.Tokens)
 	}
-	if b.Len() == 0 {
+	if h.cost == 0 {
 		return "", 0
 	}
-	b.WriteString("\n" + HeadClose)
-	return b.String(), tokens
+	h.text.WriteString("\n" + HeadClose)
+	return h.text.String(), h.cost
+}
+
+// headText is the head up to an entry; the zero value has none.
+type headText struct {
+	text strings.Builder
+	cost int // in tokens, with the lines around the head
+}
+
+func (h *headText) add(entry string, cost int) {
+	if h.cost == 0 {
+		h.text.WriteString(HeadOpen)
+		h.cost = HeadFrame
+	}
+	h.text.WriteString("\n\n")
+	h.text.WriteString(entry)
+	h.cost += cost
 }

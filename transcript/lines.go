@@ -41,8 +41,8 @@ func (sum Summary) Marked() string {
 }
 
 // LinesIn returns those of lines that the text has, without messages outside the span where the span should say them. What was
-// beside the span of a part is in that of the whole.
-func (sum Summary) LinesIn(lines []Line) (own []Line) {
+// beside the span of a part is in that of the total.
+func (sum Summary) LinesIn(lines []Line) (kept []Line) {
 	text := strings.Split(sum.Text, "\n")
 	for _, l := range lines {
 		if l.At < 0 || l.At >= len(text) || strings.TrimSpace(text[l.At]) == "" {
@@ -56,9 +56,9 @@ func (sum Summary) LinesIn(lines []Line) (own []Line) {
 		if !l.Beside {
 			l.Seqs = covered
 		}
-		own = withLine(own, l)
+		kept = withLine(kept, l)
 	}
-	return own
+	return kept
 }
 
 // WithoutMarks returns a text as it is stored: a model that read marked lines may have copied the marks.
@@ -114,7 +114,7 @@ func (sum Summary) Claims() (claims []Claim) {
 // Shortened is the last line of a summary that something was left out of.
 const Shortened = "[shortened]"
 
-// isContent reports whether a line is more than a heading, the day above what was said on it, or the mark of a shortened text.
+// isContent reports whether a line is more than a heading, the day above its messages, or the mark of a shortened text.
 func isContent(line string) bool {
 	marker, content := cutMarker(line)
 	if content == "" || content == Shortened || isHeading(line) {

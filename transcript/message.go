@@ -86,14 +86,14 @@ func (l Log) Append(messages ...Message) Log {
 // Without returns the log without the messages of a span.
 func (l Log) Without(sp Span) Log {
 	from := l.at(sp.From)
-	gone := len(l.In(sp))
+	n := len(l.In(sp))
 	switch {
-	case gone == 0:
+	case n == 0:
 		return l
 	case from == 0:
-		return l[gone:]
+		return l[n:]
 	}
-	return slices.Concat(l[:from], l[from+gone:])
+	return slices.Concat(l[:from], l[from+n:])
 }
 
 // Insert returns the log with messages, which are not in it, at their places.

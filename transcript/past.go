@@ -62,12 +62,12 @@ func pastOf(h Head, sh Shape, shorten Shorten) (p Past) {
 			if len(p.Entries) > 0 {
 				begin = Entry{}
 			}
-			e, whole := entryOf(row, Summary.Render, limit-p.Tokens-begin.tokens, shorten)
+			e, complete := entryOf(row, Summary.Render, limit-p.Tokens-begin.tokens, shorten)
 			e.Ours = true
 			if e.tokens > 0 {
 				p.add(begin, limit)
 			}
-			if !p.add(e, limit) || !whole {
+			if !p.add(e, limit) || !complete {
 				return p
 			}
 		}
@@ -76,8 +76,8 @@ func pastOf(h Head, sh Shape, shorten Shorten) (p Past) {
 		return p
 	}
 	for _, row := range slices.Backward(h.Inherited.Stack) {
-		e, whole := entryOf(row, Summary.RenderInherited, limit-p.Tokens, shorten)
-		if !p.add(e, limit) || !whole {
+		e, complete := entryOf(row, Summary.RenderInherited, limit-p.Tokens, shorten)
+		if !p.add(e, limit) || !complete {
 			return p
 		}
 	}
@@ -86,7 +86,7 @@ func pastOf(h Head, sh Shape, shorten Shorten) (p Past) {
 
 // entryOf returns a row as render shows it, in at most limit tokens: a longer one without its least
 // important sentences. It costs nothing if too little would be left.
-func entryOf(row Summary, render func(Summary) string, limit int, shorten Shorten) (e Entry, whole bool) {
+func entryOf(row Summary, render func(Summary) string, limit int, shorten Shorten) (e Entry, complete bool) {
 	if row.Tokens <= limit {
 		return Entry{Row: row, text: render(row), tokens: row.Tokens}, true
 	}

@@ -17,36 +17,36 @@ const (
 	maxPictureBytes = 20_000_000
 )
 
-// shownPictures returns the newest pictures of messages, by the seq of their message; older ones are
-// represented by text alone. If there are too many, the older half is dropped at once: each dropped
+// newestPictures returns the newest pictures of messages, by the seq of their message; older ones are
+// represented by text alone. If there are too many, the older half is dropped in one step: each dropped
 // picture changes an old message and invalidates the provider's cache from there on, so this
 // happens once in several pictures. Which ones are dropped follows from the messages alone, so it
 // stays the same until the head changes.
-func shownPictures(messages []Shown) map[int64][]llm.Image {
+func newestPictures(messages []Verbatim) map[int64][]llm.Image {
 	type picture struct {
 		of *chat.Message
 		chat.Attachment
 	}
-	var shown []picture
+	var newest []picture
 	bytes := int64(0)
 	for _, m := range messages {
 		if m.As.Pictures == 0 {
 			continue
 		}
 		for _, a := range m.Message.Pictures()[:m.As.Pictures] {
-			shown = append(shown, picture{m.Message, a})
+			newest = append(newest, picture{m.Message, a})
 			bytes += a.Size
-			if len(shown) <= maxPictures && bytes <= maxPictureBytes {
+			if len(newest) <= maxPictures && bytes <= maxPictureBytes {
 				continue
 			}
-			for len(shown) > maxPictures/2 || bytes > maxPictureBytes/2 {
-				bytes -= shown[0].Size
-				shown = shown[1:]
+			for len(newest) > maxPictures/2 || bytes > maxPictureBytes/2 {
+				bytes -= newest[0].Size
+				newest = newest[1:]
 			}
 		}
 	}
-	bySeq := make(map[int64][]llm.Image, len(shown))
-	for _, p := range shown {
+	bySeq := make(map[int64][]llm.Image, len(newest))
+	for _, p := range newest {
 		bySeq[p.of.Seq] = append(bySeq[p.of.Seq], llm.Image{File: p.File, Type: p.Type, Label: p.of.Label(p.Attachment)})
 	}
 	return bySeq

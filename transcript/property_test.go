@@ -259,7 +259,7 @@ func theirLines(s *transcript.State) (theirs []string) {
 func removedLines(s *transcript.State) (texts []string, full bool) {
 	for _, row := range s.Summaries {
 		removed := transcript.Removed(row)
-		full = full || len(removed) == transcript.MostDropped
+		full = full || len(removed) == transcript.MaxDropped
 		for _, l := range removed {
 			texts = append(texts, l.Text)
 		}

@@ -18,8 +18,8 @@ const noResult = "Error: the tool was interrupted and gave no result."
 // not on the window. The zero value has none.
 type Rendering struct {
 	head     string
-	messages []Shown        // of the last request; keeps their array alive, so that no other one gets its address
-	contexts []shownContext // likewise
+	messages []Verbatim     // of the last request; keeps their array alive, so that no other one gets its address
+	contexts []contextBlock // likewise
 	out      []llm.Message  // the request; requests share it, and none of its elements is ever overwritten
 	headLen  int            // system prompt and head
 	pictures map[int64][]llm.Image
@@ -32,7 +32,7 @@ func (r *Rendering) HeadLen() int { return r.headLen }
 // the pictures of the messages: requests share the rest.
 func (r *Rendering) Next(system string, v View) []llm.Message {
 	if !r.extends(v) {
-		*r = Rendering{head: v.HeadText, pictures: shownPictures(v.Messages)}
+		*r = Rendering{head: v.HeadText, pictures: newestPictures(v.Messages)}
 		r.out = make([]llm.Message, 0, len(v.Messages)+len(v.Messages)/8+16)
 		for _, block := range []llm.Message{{Role: llm.RoleSystem, Text: system}, {Role: llm.RoleUser, Text: v.HeadText}} {
 			if block.Text != "" {
@@ -60,11 +60,11 @@ func (r *Rendering) DropsPictures(v View) bool {
 	if len(r.pictures) == 0 || len(v.Messages) <= len(r.messages) || !slices.ContainsFunc(v.Messages[len(r.messages):], hasPictures) {
 		return false
 	}
-	shown := shownPictures(v.Messages)
-	return slices.ContainsFunc(v.Messages, func(m Shown) bool { return len(shown[m.Seq]) < len(r.pictures[m.Seq]) })
+	next := newestPictures(v.Messages)
+	return slices.ContainsFunc(v.Messages, func(m Verbatim) bool { return len(next[m.Seq]) < len(r.pictures[m.Seq]) })
 }
 
-func hasPictures(m Shown) bool { return m.As.Pictures > 0 }
+func hasPictures(m Verbatim) bool { return m.As.Pictures > 0 }
 
 // extends reports whether v extends the last request: it shows the same messages and contexts, and more
 // behind them. No element of a view's messages is ever overwritten, so messages that start at the same
@@ -87,19 +87,19 @@ func (r *Rendering) extends(v View) bool {
 }
 
 // appendMessages writes messages, each with the context that follows it.
-func appendMessages(out []llm.Message, messages []Shown, contexts []shownContext, pictures map[int64][]llm.Image) []llm.Message {
+func appendMessages(out []llm.Message, messages []Verbatim, contexts []contextBlock, pictures map[int64][]llm.Image) []llm.Message {
 	for i := 0; i < len(messages); {
-		switch shown := &messages[i]; shown.Role {
+		switch s := &messages[i]; s.Role {
 		case llm.RoleUser:
-			m := llm.Message{Role: llm.RoleUser, Text: shown.As.Text}
-			if shown.As.Pictures > 0 {
-				m.Images = pictures[shown.Seq]
+			m := llm.Message{Role: llm.RoleUser, Text: s.As.Text}
+			if s.As.Pictures > 0 {
+				m.Images = pictures[s.Seq]
 			}
 			out = append(out, m)
-			for len(contexts) > 0 && contexts[0].Seq < shown.Seq {
+			for len(contexts) > 0 && contexts[0].Seq < s.Seq {
 				contexts = contexts[1:]
 			}
-			if len(contexts) > 0 && contexts[0].Seq == shown.Seq {
+			if len(contexts) > 0 && contexts[0].Seq == s.Seq {
 				out = append(out, llm.Message{Role: llm.RoleUser, Text: contexts[0].text})
 				contexts = contexts[1:]
 			}
@@ -116,14 +116,14 @@ func appendMessages(out []llm.Message, messages []Shown, contexts []shownContext
 // appendAssistant writes an assistant's message and the results of its calls, in the order of the
 // calls. A call without a result gets noResult; a call without a name or an id, a result without a
 // call and an empty message are left out.
-func appendAssistant(out []llm.Message, messages []Shown, i int, pictures map[int64][]llm.Image) ([]llm.Message, int) {
-	shown := messages[i]
+func appendAssistant(out []llm.Message, messages []Verbatim, i int, pictures map[int64][]llm.Image) ([]llm.Message, int) {
+	s := messages[i]
 	next := i + 1
 	for next < len(messages) && messages[next].Role == llm.RoleTool {
 		next++
 	}
-	m := llm.Message{Role: llm.RoleAssistant, Text: shown.As.Text, Native: shown.Native, Deprived: shown.Deprived}
-	for _, call := range shown.calls {
+	m := llm.Message{Role: llm.RoleAssistant, Text: s.As.Text, Native: s.Native, Deprived: s.Deprived}
+	for _, call := range s.calls {
 		if call.ID != "" && call.Name != "" && !slices.ContainsFunc(m.Calls, func(c llm.Call) bool { return c.ID == call.ID }) {
 			m.Calls = append(m.Calls, call)
 		}
@@ -134,7 +134,7 @@ func appendAssistant(out []llm.Message, messages []Shown, i int, pictures map[in
 	out = append(out, m)
 	for _, call := range m.Calls {
 		answer := llm.Message{Role: llm.RoleTool, CallID: call.ID, Tool: call.Name, Text: noResult}
-		r := slices.IndexFunc(messages[i+1:next], func(m Shown) bool { return m.CallID == call.ID })
+		r := slices.IndexFunc(messages[i+1:next], func(m Verbatim) bool { return m.CallID == call.ID })
 		if r >= 0 {
 			result := messages[i+1+r]
 			answer.Text = result.As.Text

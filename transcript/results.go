@@ -17,25 +17,25 @@ import (
 // result is a tool's result in the forms that the view may show. They are built once, so that
 // choosing among them costs nothing.
 type result struct {
-	whole   Form // complete, clipped if it is huge
+	full    Form // complete, clipped if it is huge
 	brief   Form // its first and last lines
 	cleared Form // the placeholder
 }
 
 // resultOf builds the forms of m's result. A form that would not be smaller than the one before
 // equals it.
-func resultOf(m chat.Message, whole Form, sh Shape) *result {
-	r := &result{whole: whole, brief: whole}
+func resultOf(m chat.Message, full Form, sh Shape) *result {
+	r := &result{full: full, brief: full}
 	smaller := func(than Form, text string) Form {
 		if tokens := chat.ShownTokens(m, text); tokens < than.Tokens {
 			return Form{text, tokens, 0}
 		}
 		return than
 	}
-	r.brief = smaller(whole, firstAndLastLines(whole.Text, sh.ResultMaxLines))
+	r.brief = smaller(full, firstAndLastLines(full.Text, sh.ResultMaxLines))
 	r.cleared = r.brief
-	if len(whole.Text) >= sh.ResultMinChars && !slices.Contains(chat.MemoryTools, m.Tool) {
-		r.cleared = smaller(r.brief, clearedText(m.Tool, m.Seq, whole.Text))
+	if len(full.Text) >= sh.ResultMinChars && !slices.Contains(chat.MemoryTools, m.Tool) {
+		r.cleared = smaller(r.brief, clearedText(m.Tool, m.Seq, full.Text))
 	}
 	return r
 }
@@ -43,14 +43,14 @@ func resultOf(m chat.Message, whole Form, sh Shape) *result {
 // clearResults sets the form of each tool result: those after clearedTo and the newest one up to it
 // are whole, the next kept-1 are brief, the others are cleared. It returns the change in
 // tokens.
-func clearResults(messages []Shown, clearedTo int64, kept int) (grown int) {
+func clearResults(messages []Verbatim, clearedTo int64, kept int) (grown int) {
 	n := 0
 	for i := len(messages) - 1; i >= 0; i-- {
 		m := &messages[i]
 		if m.result == nil {
 			continue
 		}
-		form := m.result.whole
+		form := m.result.full
 		if m.Seq <= clearedTo {
 			switch {
 			case n == 0:
@@ -130,7 +130,7 @@ func (v View) ClearsTo(stored int64, want int) int64 {
 	return to
 }
 
-// Clear shows tool results up to seq cleared, and the others whole.
+// Clear shows tool results up to seq cleared, and the others in full.
 func (v View) Clear(seq int64) View {
 	last := max(v.clearedTo, seq)
 	v.clearedTo = seq

@@ -13,15 +13,15 @@ import (
 	"cairn/chat"
 )
 
-// MostOfLine is the most characters of a line that a person writes.
-const MostOfLine = 500
+// MaxLine is the maximum number of characters of a line that a person writes.
+const MaxLine = 500
 
 // The reasons why a line cannot be rewritten.
 var (
-	ErrNotShown = errors.New("the summary is not shown")
-	ErrNoLine   = errors.New("the summary has no such line")
-	ErrOnlyLine = errors.New("the summary has no other line")
-	ErrLongLine = fmt.Errorf("a line has at most %d characters", MostOfLine)
+	ErrNotApplied = errors.New("the summary is not shown")
+	ErrNoLine     = errors.New("the summary has no such line")
+	ErrOnlyLine   = errors.New("the summary has no other line")
+	ErrLongLine   = fmt.Errorf("a line has at most %d characters", MaxLine)
 )
 
 // Writer is the person who writes a line.
@@ -33,12 +33,12 @@ type Writer struct {
 // Rewrite replaces the text of the line with index at of an applied summary, in a new version of the summary: a row with the
 // same span, kind and children, which an undo takes back like a compaction. The new line rests on the word of its
 // writer. An empty text removes the line; a text that is already there and theirs changes nothing. What is being made from the
-// old row becomes stale. text becomes one line, in the form of a list item. ErrNotShown, ErrNoLine, ErrOnlyLine, ErrLongLine: nothing can
+// old row becomes stale. text becomes one line, in the form of a list item. ErrNotApplied, ErrNoLine, ErrOnlyLine, ErrLongLine: nothing can
 // be changed.
 func (s *State) Rewrite(id int64, at int, text string, by Writer) (Change, error) {
 	i := indexOf(s.Summaries, id)
 	if i < 0 {
-		return s.none(), ErrNotShown
+		return s.none(), ErrNotApplied
 	}
 	old := s.Summaries[i]
 	row, err := old.rewritten(at, text, by)
@@ -72,7 +72,7 @@ func (sum Summary) rewritten(at int, text string, by Writer) (Summary, error) {
 	lines := strings.Split(sum.Text, "\n")
 	_, content := cutMarker(WithoutMarks(oneLine(text)))
 	switch {
-	case utf8.RuneCountInString(content) > MostOfLine:
+	case utf8.RuneCountInString(content) > MaxLine:
 		return sum, ErrLongLine
 	case content != "":
 		sum = sum.rewroteLine(at, content, by)
@@ -98,7 +98,7 @@ func (sum Summary) rewritten(at int, text string, by Writer) (Summary, error) {
 	return sum, nil
 }
 
-// rewroteLine returns the summary with what a line said among its dropped lines, unless a person wrote that. What is written now is not among them.
+// rewroteLine returns the summary with the old text of a line among its dropped lines, unless a person wrote that. What is written now is not among them.
 func (sum Summary) rewroteLine(at int, now string, by Writer) Summary {
 	i := slices.IndexFunc(sum.Lines, func(l Line) bool { return l.At == at })
 	_, was := cutMarker(strings.Split(sum.Text, "\n")[at])

@@ -113,14 +113,14 @@ func TestRewrite(t *testing.T) {
 	t.Run("it is refused", func(t *testing.T) {
 		c, old := with(t, transcript.Worker, facts, linesOfFacts()...)
 		for want, err := range map[error]error{
-			transcript.ErrNotShown: check.ErrorOf(c.s.Rewrite(old.ID+9, 1, "x", ann)),
-			transcript.ErrNoLine:   check.ErrorOf(c.s.Rewrite(old.ID, 0, "x", ann)),
-			transcript.ErrLongLine: check.ErrorOf(c.s.Rewrite(old.ID, 1, strings.Repeat("ä", transcript.MostOfLine+1), ann)),
+			transcript.ErrNotApplied: check.ErrorOf(c.s.Rewrite(old.ID+9, 1, "x", ann)),
+			transcript.ErrNoLine:     check.ErrorOf(c.s.Rewrite(old.ID, 0, "x", ann)),
+			transcript.ErrLongLine:   check.ErrorOf(c.s.Rewrite(old.ID, 1, strings.Repeat("ä", transcript.MaxLine+1), ann)),
 		} {
 			check.Error(t, err, want)
 		}
 		row := c.rewrites(old.ID, 1, "")
-		check.Error(t, check.ErrorOf(c.s.Rewrite(old.ID, 1, "x", ann)), transcript.ErrNotShown) // it has a newer version
+		check.Error(t, check.ErrorOf(c.s.Rewrite(old.ID, 1, "x", ann)), transcript.ErrNotApplied) // it has a newer version
 		row = c.rewrites(row.ID, 3, "")
 		check.Error(t, check.ErrorOf(c.s.Rewrite(row.ID, 3, "", ann)), transcript.ErrOnlyLine)
 	})

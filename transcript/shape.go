@@ -25,7 +25,7 @@ type Shape struct {
 // Shorten returns a summary's text in at most limit tokens, without its least important sentences.
 type Shorten func(text string, limit int) string
 
-// MinSummary is the minimum length of a summary, in tokens: below it nothing useful can be said.
+// MinSummary is the minimum length of a summary, in tokens: below it nothing useful fits.
 const MinSummary = 40
 
 // KeepsReasoning reports whether the reasoning of m outlasts its turn.

@@ -8,7 +8,7 @@ import (
 
 // Append adds messages at the end. A message without a Seq gets the next one, and one without a
 // Turn becomes a turn of its own. Seqs may have gaps, where messages were deleted. ErrOrder: a seq
-// is taken, or a turn starts after its message or before the newest turn.
+// exists, or a turn starts after its message or before the newest turn.
 func (s *State) Append(messages ...Message) (Change, error) {
 	d := s.draft()
 	var last Message
@@ -81,7 +81,7 @@ func (s *State) Fail(id int64, cause string) Change {
 }
 
 // Truncate hides the verbatim messages of spans behind placeholders, immediately and without a
-// summary. Each of rows gives a span of whole turns of the session, a trigger, and whether a
+// summary. Each of rows gives a span of full turns of the session, a trigger, and whether a
 // model should repair it. A new placeholder absorbs older ones in its span or next to it. clearTo is like
 // that of Cover. A truncation cannot be undone.
 func (s *State) Truncate(rows []Summary, clearTo int64) Change {

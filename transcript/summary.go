@@ -79,7 +79,7 @@ type Summary struct {
 	Trigger Trigger
 	Level   int
 
-	Span                       // whole turns
+	Span                       // full turns
 	FromTime, ToTime time.Time // when the first and the last message of the span were sent
 	Messages         int       // in the span, deleted ones not counted
 	Children         []int64   // of a rollup, oldest first
@@ -235,7 +235,7 @@ func (sum Summary) RenderInherited() string {
 	if sum.Kind == Placeholder {
 		return sum.below(fmt.Sprintf("[System: %d older messages of the channel above this thread were truncated]", sum.Messages))
 	}
-	text := Citations.ReplaceAllString(sum.Marked(), "") // the numbers are the channel's: here they would mean other messages
+	text := Citations.ReplaceAllString(sum.Marked(), "") // the numbers are the channel's: in a thread they would mean other messages
 	return fmt.Sprintf("%s of the channel above this thread, %s\n%s", chat.SummaryMark, sum.Days(), chat.Escape(text))
 }
 

@@ -96,14 +96,14 @@ func (l Undoable) Undo(s *State) (Change, error) {
 
 // undo undoes the step in a draft of the state that it led to.
 func (step Step) undo(d *draft) error {
-	made := func(id int64) bool { return indexOf(step.Rows, id) >= 0 }
-	gone := func(row Summary) bool { return indexOf(d.Summaries, row.ID) < 0 && indexOf(step.Ended, row.ID) < 0 }
-	if step.Changed || slices.ContainsFunc(step.Rows, gone) {
+	isOf := func(id int64) bool { return indexOf(step.Rows, id) >= 0 }
+	ended := func(row Summary) bool { return indexOf(d.Summaries, row.ID) < 0 && indexOf(step.Ended, row.ID) < 0 }
+	if step.Changed || slices.ContainsFunc(step.Rows, ended) {
 		return ErrChangedSince
 	}
 	for _, row := range d.Summaries {
 		within := func(other Summary) bool { return row.Within(other.Span) }
-		if len(step.Freed) > 0 && row.From > step.Freed[0].Seq && !made(row.ID) && !slices.ContainsFunc(step.Rows, within) {
+		if len(step.Freed) > 0 && row.From > step.Freed[0].Seq && !isOf(row.ID) && !slices.ContainsFunc(step.Rows, within) {
 			return ErrHiddenSince
 		}
 	}
@@ -113,7 +113,7 @@ func (step Step) undo(d *draft) error {
 		}
 	}
 	for _, row := range step.Ended {
-		if made(row.ID) { // it was rolled up immediately
+		if isOf(row.ID) { // it was rolled up immediately
 			d.put(row.retire(Undone))
 			continue
 		}
@@ -137,11 +137,13 @@ func (step Step) undo(d *draft) error {
 }
 
 // Cancel returns the change of s that cancels a job before its summary is applied: the job, and what is
-// prepared over its messages, becomes stale, and the messages are spared.
+// prepared over its messages, becomes stale, and the messages are spared, unless some are hidden meanwhile.
 func (s *State) Cancel(sp Span) Change {
 	d := s.draft()
 	d.dropPrepared(sp)
-	d.Spared = d.Spared.hull(sp)
+	if len(d.covering(sp)) == 0 { // otherwise what summarizes the hidden ones would wait
+		d.Spared = d.Spared.hull(sp)
+	}
 	return d.headChange()
 }
 

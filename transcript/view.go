@@ -26,16 +26,16 @@ type View struct {
 	HeadCost int
 	Past     Past // what HeadText shows from before the session
 
-	Messages    []Shown // verbatim, by seq
+	Messages    []Verbatim // verbatim, by seq
 	MessageCost int
-	Hidden      []Shown // behind placeholders that exist in memory alone
+	Hidden      []Verbatim // behind placeholders that exist in memory alone
 
 	Revision int   // incremented when an existing part changes; an append does not count
 	Counted  Count // the provider's count for a prompt that this one extends; the zero value: there is none
 
 	first        []chat.Message // see Snapshot
 	copies       []copied       // of them and of pins, for the head
-	contexts     []shownContext // by seq
+	contexts     []contextBlock // by seq
 	contextRuns  bool           // the last context is the running turn's
 	clearedTo    int64          // may be ahead of the head's in the running turn
 	newestResult int64          // no tool result has a larger seq
@@ -47,12 +47,12 @@ type View struct {
 // fit; nil: they are left out.
 func NewView(s Snapshot, sh Shape, shorten Shorten) View {
 	v := View{Shape: sh, Head: s.Head, Next: s.Next, Open: s.Open, first: s.First, clearedTo: s.Head.ClearedTo, shorten: shorten}
-	messages := make([]Shown, len(s.Messages))
+	messages := make([]Verbatim, len(s.Messages))
 	for i, m := range s.Messages {
 		messages[i] = Show(sh.stored(m), sh)
 	}
 	for _, c := range s.Contexts {
-		v.contexts = append(v.contexts, showContext(c))
+		v.contexts = append(v.contexts, blockOf(c))
 	}
 	v = v.showing(messages)
 	v.newestResult = v.LastResult(v.Next)
@@ -79,7 +79,7 @@ func (v View) IndexOf(seq int64) int {
 }
 
 // At returns the message seq; ok is false if it is not verbatim.
-func (v View) At(seq int64) (m Shown, ok bool) {
+func (v View) At(seq int64) (m Verbatim, ok bool) {
 	if i := v.IndexOf(seq); i < len(v.Messages) && v.Messages[i].Seq == seq {
 		return v.Messages[i], true
 	}
@@ -93,7 +93,7 @@ func (v View) Shows(seq int64) bool {
 }
 
 // Turn returns the messages of a turn.
-func (v View) Turn(turn int64) []Shown {
+func (v View) Turn(turn int64) []Verbatim {
 	from := v.IndexOf(turn)
 	to := from
 	for to < len(v.Messages) && v.Messages[to].Turn == turn {
@@ -126,7 +126,7 @@ func (v View) Append(messages ...chat.Message) View {
 			continue
 		}
 		s := Show(m, v.Shape)
-		v.Messages = appended(v.Messages, s, func(m Shown) bool { return m.Message != nil })
+		v.Messages = appended(v.Messages, s, func(m Verbatim) bool { return m.Message != nil })
 		v.MessageCost += s.As.Tokens
 		v.Next = s.Seq + 1
 		if s.Role == llm.RoleTool {
@@ -174,7 +174,7 @@ func (v View) WithHead(head Head) View {
 	if head.Version <= v.Head.Version {
 		return v
 	}
-	hidden := slices.DeleteFunc(slices.Clone(v.Hidden), func(m Shown) bool { return m.Seq < head.Start || covers(head.Stack, m.Seq) })
+	hidden := slices.DeleteFunc(slices.Clone(v.Hidden), func(m Verbatim) bool { return m.Seq < head.Start || covers(head.Stack, m.Seq) })
 	head.Stack = withPlaceholders(head.Stack, hidden)
 	clearedTo := head.ClearedTo // an undo may lower it
 	if v.clearedTo != v.Head.ClearedTo {
@@ -212,7 +212,7 @@ func (v View) Hide(sp Span) View {
 }
 
 // withPlaceholders returns stack with a placeholder over each run of the messages, which are not on disk.
-func withPlaceholders(stack []Summary, hidden []Shown) []Summary {
+func withPlaceholders(stack []Summary, hidden []Verbatim) []Summary {
 	stack = slices.Clone(stack)
 	for i := 0; i < len(hidden); {
 		row := Summary{
@@ -255,14 +255,14 @@ func (v View) Restore(messages []chat.Message) View {
 	for _, m := range messages {
 		all = append(all, Show(v.Shape.stored(m), v.Shape))
 	}
-	slices.SortFunc(all, func(a, b Shown) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(all, func(a, b Verbatim) int { return cmp.Compare(a.Seq, b.Seq) })
 	v = v.showing(all)
 	v.newestResult = max(v.newestResult, v.LastResult(v.Next))
 	return v
 }
 
 // showing returns the view with other messages, of which it shows tool results as they have to be.
-func (v View) showing(messages []Shown) View {
+func (v View) showing(messages []Verbatim) View {
 	clearResults(messages, v.clearedTo, v.Shape.ResultsKept)
 	v.Messages = messages
 	v.MessageCost = CostOf(messages)

@@ -34,13 +34,13 @@ func runPin(ctx context.Context, c *Call) (Answer, error) {
 	budget := c.Conversation.Status().PinBudget
 	costs := compactor.PinCosts(append(head.Pins, compactor.Pin{Message: m}), budget)
 	cost := costs[len(costs)-1]
-	if cost.Shown == 0 {
-		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("Message #%d does not fit: pin_budget allows %d tokens in total, and the message needs %d. /unpin another one, or set a larger pin_budget.", m.Seq, budget, cost.Whole))
+	if cost.Tokens == 0 {
+		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("Message #%d does not fit: pin_budget allows %d tokens in total, and the message needs %d. /unpin another one, or set a larger pin_budget.", m.Seq, budget, cost.Full))
 	}
 	_, err = c.Records.Transcript().Pin(ctx, m.Seq, c.Who.Typist())
 	answer := c.Speaker.Sayf("Message #%d is pinned, and stays in the prompt when older messages are summarized: %s", m.Seq, excerpt(c.Speaker, m))
-	if cost.Shown < cost.Whole {
-		answer += "\n" + c.Speaker.Sayf("It is clipped to %d of its %d tokens, because pin_budget allows %d in total.", cost.Shown, cost.Whole, budget)
+	if cost.Tokens < cost.Full {
+		answer += "\n" + c.Speaker.Sayf("It is clipped to %d of its %d tokens, because pin_budget allows %d in total.", cost.Tokens, cost.Full, budget)
 	}
 	return Answer{Text: answer}, err
 }
@@ -85,7 +85,7 @@ func runPins(ctx context.Context, c *Call) (Answer, error) {
 	costs := compactor.PinCosts(head.Pins, budget)
 	answer := Answer{Text: fmt.Sprintf("Pinned messages (pin_budget allows %d tokens in total):", budget)}
 	for i, p := range head.Pins {
-		answer.Items = append(answer.Items, c.Speaker.Sayf("%s (pinned by %s, %d of %d tokens shown)", excerpt(c.Speaker, p.Message), chat.OneLine(p.By), costs[i].Shown, costs[i].Whole))
+		answer.Items = append(answer.Items, c.Speaker.Sayf("%s (pinned by %s, %d of %d tokens shown)", excerpt(c.Speaker, p.Message), chat.OneLine(p.By), costs[i].Tokens, costs[i].Full))
 	}
 	return answer, err
 }

@@ -89,11 +89,11 @@ func TestEveryRemedyAndCommandIsTranslated(t *testing.T) {
 		names := map[string]string{}
 		for _, c := range command.All {
 			name := sentences.In(language).Translate("command: " + c.Name)
-			check.That(t, name != "command: "+c.Name && names[name] == "", "%s: /%s: got %q, as for /%s", language, c.Name, name, names[name])
+			check.That(t, name != "command: "+c.Name && names[name] == "", "%s.json: the name of /%s, \"command: %s\", is missing, or that of /%s", language, c.Name, c.Name, names[name])
 			names[name] = c.Name
 			for _, text := range append(storetest.Map(c.Args, func(a command.Arg) string { return a.Help }), c.Help) {
 				there := sentences.In(language).Translate(text)
-				check.That(t, there != text && len([]rune(there)) <= 100, "%s: %q is %q", language, text, there)
+				check.That(t, there != text && len([]rune(there)) <= 100, "%s.json: %q is not translated, or in more than 100 characters: %q", language, text, there)
 			}
 		}
 	}
@@ -107,7 +107,7 @@ func TestReasonsOfDroppedLinesAreTranslated(t *testing.T) {
 		{Seq: 2, Turn: 2, Time: at, Author: "Ben", AuthorID: "Ben", Role: llm.RoleUser, Text: "I talk to the bank on 9 March about the loan."},
 		{Seq: 3, Turn: 3, Time: at, Author: "Ada", AuthorID: "Ada", Role: llm.RoleUser, Text: "Could we keep the old oak doors? I like them, and the roof has 3 leaks."},
 		{Seq: 4, Turn: 4, Time: at, Author: "Ben", AuthorID: "Ben", Role: llm.RoleUser, Text: "Yes, we can, and I will ask for the permit, which takes six weeks."},
-	}, summarize.MostOfMessage))
+	}, summarize.MaxMessage))
 	for _, line := range []string{
 		"- The renovation of the parish hall costs 99,000 EUR (#1).",
 		"- Ben talks to the bank about the loan on 19 April (#2).",

@@ -47,7 +47,7 @@ func TestTranslationsAreOfSentencesInTheCode(t *testing.T) {
 		sentence := check.Must(strconv.Unquote(found[1]))(t)
 		words := regexp.MustCompile(`[a-z]{2}`).MatchString(names.ReplaceAllString(sentence, ""))
 		composes := strings.HasPrefix(found[0], "Want: ") && strings.HasSuffix(sentence, " ") // of several parts
-		check.That(t, german[sentence] != "" || !words || composes, "no translation of %q", sentence)
+		check.That(t, german[sentence] != "" || !words || composes, "no translation of %q in the six files of channel/sentences", sentence)
 	}
 	for sentence := range german {
 		if _, word, ok := strings.Cut(sentence, ": "); ok && strings.Contains(code, strconv.Quote(word)) {

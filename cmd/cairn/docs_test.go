@@ -179,10 +179,21 @@ func productSource(t *testing.T) string {
 	return all.String()
 }
 
+// TestDocsNameFilesThatExist looks at the Go files in the pages for contributors, which may leave out folders.
+func TestDocsNameFilesThatExist(t *testing.T) {
+	all := check.Must(sources())(t)
+	for _, page := range []string{"ARCHITECTURE.md", "docs/internals.md", "docs/extending.md"} {
+		for _, name := range regexp.MustCompile(`\w[\w/]*\.go\b`).FindAllString(read(t, checkout+"/"+page), -1) {
+			check.That(t, slices.ContainsFunc(all, func(s goFile) bool { return strings.HasSuffix("/"+s.name, "/"+name) }),
+				"%s names %s, which does not exist", page, name)
+		}
+	}
+}
+
 func TestDocsNameEveryStateAndKind(t *testing.T) {
-	_, section, _ := strings.Cut(read(t, checkout+"/ARCHITECTURE.md"), "## States of a summary")
+	_, section, _ := strings.Cut(read(t, checkout+"/docs/internals.md"), "## States of a summary")
 	diagram, _, _ := strings.Cut(section, "\n## ")
-	check.Contains(t, "ARCHITECTURE.md", diagram, store.CompactionStates...)
+	check.Contains(t, "docs/internals.md", diagram, store.CompactionStates...)
 	page := read(t, checkout+"/docs/json-lines.md")
 	for _, state := range compactor.EventStates {
 		check.Contains(t, "docs/json-lines.md", page, string(state))

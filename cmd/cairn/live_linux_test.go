@@ -185,10 +185,18 @@ func (s *screen) until(text string) {
 func (s *screen) answer(question, line string) {
 	s.t.Helper()
 	s.until(question)
-	if strings.Contains(question, "hidden") { // what is typed before the echo is off is shown
-		time.Sleep(50 * time.Millisecond)
+	if strings.Contains(question, "hidden") {
+		s.untilEchoIsOff()
 	}
 	check.Must(s.pty.WriteString(line + "\n"))(s.t)
+}
+
+// untilEchoIsOff waits until the terminal no longer shows what is typed: a prompt for a secret appears a moment earlier.
+func (s *screen) untilEchoIsOff() {
+	s.t.Helper()
+	eventually(s.t, "the echo is off", s.text.String, func() bool {
+		return check.Must(unix.IoctlGetTermios(int(s.pty.Fd()), unix.TCGETS))(s.t).Lflag&unix.ECHO == 0
+	})
 }
 
 // end waits for the end, checks the exit code, and returns everything shown.

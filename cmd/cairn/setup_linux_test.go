@@ -17,7 +17,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
-	"golang.org/x/sys/unix"
 
 	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
@@ -120,9 +119,7 @@ func TestAbortedSetupChangesNothing(t *testing.T) {
 	s := p.atScreen("setup")
 	s.answer("Which model should answer?", "openai")
 	s.until("(hidden): ")
-	check.That(t, check.Soon(func() bool { // the prompt appears a moment earlier
-		return check.Must(unix.IoctlGetTermios(int(s.pty.Fd()), unix.TCGETS))(t).Lflag&unix.ECHO == 0
-	}), "the secret is shown")
+	s.untilEchoIsOff()
 	check.Must(s.pty.WriteString("sk-half-a-key"))(t)
 	time.Sleep(100 * time.Millisecond) // the kernel decides a moment later whether it is shown
 	check.NoError(t, s.cmd.Process.Signal(syscall.SIGINT))

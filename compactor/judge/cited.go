@@ -1,4 +1,4 @@
-// Statements that stand alone and cite messages, such as memories. They are judged like lines of a summary, but only by the messages
+// Statements that are alone and cite messages, such as memories. They are judged like lines of a summary, but only by the messages
 // that they cite, and in doubt they have no support.
 
 package judge
@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"cairn/internal/facts"
 	"cairn/internal/lazy"
 	"cairn/internal/words"
 )
@@ -17,12 +16,12 @@ import (
 // Support is what cited messages say of a statement.
 type Support struct {
 	Seqs  []int64  // those that say something of it, in order; none: the rest of Support is zero
-	About bool     // one of them is by the person whom it is said to be about, or mentions them
+	About bool     // one of them is by the person whom it is about, or mentions them
 	Wrong string   // which person, number or date of it they do not have, for its writer; "": they have them all
 	Names []string // names in it that no item, no person and no prompt has
 }
 
-// Support judges a statement by the messages that it cites. about is whom it is said to be about; "": not stated.
+// Support judges a statement by the messages that it cites. about is whom it is about; "": not stated.
 func (j *Judge) Support(statement, about string, seqs []int64) (s Support) {
 	e := j.evidence()
 	c := e.claimOf(statement, -1, nil)
@@ -34,8 +33,8 @@ func (j *Judge) Support(statement, about string, seqs []int64) (s Support) {
 		c.leads = true
 	}
 	cited := e.ofMessages(seqs)
-	said := e.textOf(cited)
-	c.foreign = words.Differ(c.text, said)
+	citedText := e.textOf(cited)
+	c.foreign = words.Differ(c.text, citedText)
 	telling := slices.DeleteFunc(cited, func(i int) bool { return !x.speaksOf(i) })
 	if len(telling) == 0 {
 		return s
@@ -45,7 +44,7 @@ func (j *Judge) Support(statement, about string, seqs []int64) (s Support) {
 		return e.passages[i].author == subject || slices.Contains(e.namedIn(i), subject)
 	})
 	s.Wrong = x.refute(telling)
-	if !c.foreign || tell(c.text).script == tell(said).script { // in another script names are spelled in other ways
+	if !c.foreign || tell(c.text).script == tell(citedText).script { // in another script names are spelled in other ways
 		s.Names = c.strangeNames()
 	}
 	return s
@@ -56,16 +55,16 @@ func (x *comparison) speaksOf(i int) bool {
 	if x.claim.foreign || x.shares(i) {
 		return true
 	}
-	p := &x.passages[i]
-	return (len(x.claim.people) == 0 || slices.Contains(x.claim.people, p.author)) && slices.ContainsFunc(x.asked(i), func(k int) bool { return x.shares(k) })
+	p := &x.e.passages[i]
+	return (len(x.claim.people) == 0 || slices.Contains(x.claim.people, p.author)) && slices.ContainsFunc(x.e.questionOf(i), func(k int) bool { return x.shares(k) })
 }
 
 // shares reports whether a passage has a number or date of a claim, or words of it: one, or two of those that many messages have.
 func (x *comparison) shares(i int) bool {
-	if len(x.claim.keys) == 0 && !x.claim.hasFact() {
+	if len(x.claim.keys) == 0 && !x.claim.hasFacts() {
 		return x.sharesAnyWord(i)
 	}
-	p := &x.passages[i]
+	p := &x.e.passages[i]
 	shared := slices.DeleteFunc(slices.Clone(x.claim.keys), func(k key) bool { return p.keys[k.short] == 0 && p.keys[k.stem] == 0 })
 	if len(shared) == 1 && len(x.claim.keys) > 1 && isLight(shared[0]) {
 		shared = nil
@@ -74,28 +73,22 @@ func (x *comparison) shares(i int) bool {
 	return len(shared) > 0 && (all || x.overlap(i).words >= leastShared) || x.sharesFact(i)
 }
 
-// hasFact reports whether a claim has a number or date that can be compared.
-func (c *claim) hasFact() bool {
-	return slices.ContainsFunc(c.facts.Numbers, func(n facts.Number) bool { return !n.Weak && !n.Dated }) ||
-		slices.ContainsFunc(c.facts.Dates, func(d facts.Date) bool { return !d.Soft })
-}
-
 // sharesAnyWord compares the words of a claim that has none to compare, names included.
 func (x *comparison) sharesAnyWord(i int) bool {
 	const least = 2
-	said := words.Content(x.passages[i].text)
+	terms := words.Content(x.e.passages[i].text)
 	all := words.Content(x.claim.text)
-	shared := slices.DeleteFunc(slices.Clone(all), func(term string) bool { return !slices.Contains(said, term) })
+	shared := slices.DeleteFunc(slices.Clone(all), func(term string) bool { return !slices.Contains(terms, term) })
 	return len(shared) > 0 && len(shared) >= min(least, len(all))
 }
 
-// asked returns what a message of the span answers: the message that it replies to, or the question, or the words of the assistant,
+// questionOf returns what a message of the span answers: the message that it replies to, or the question, or the words of the assistant,
 // before it.
-func (e *evidence) asked(i int) []int {
+func (e *evidence) questionOf(i int) []int {
 	if to := e.passages[i].repliesTo; to != 0 {
 		return e.at[to]
 	}
-	for k := i - 1; k >= 0 && i < e.own; k-- {
+	for k := i - 1; k >= 0 && i < e.spanEnd; k-- {
 		p := e.passages[k]
 		if p.author == e.passages[i].author {
 			continue
@@ -134,7 +127,7 @@ func (x *comparison) refute(telling []int) string {
 	case wrong != "":
 		return wrong
 	case !found:
-		return fmt.Sprintf("it is not by %s, and does not mention them", x.cast.people[x.claim.people[0]].shown)
+		return fmt.Sprintf("it is not by %s, and does not mention them", x.e.cast.people[x.claim.people[0]].written)
 	}
 	wrong, found = x.checkNumbers(telling, telling)
 	switch {

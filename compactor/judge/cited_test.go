@@ -13,7 +13,7 @@ import (
 )
 
 func TestLineOfACitationAloneIsJudged(t *testing.T) {
-	judge := Of(summarize.ItemsOf(said("Ann: I moved to Bergen"), summarize.MostOfMessage))
+	judge := Of(summarize.ItemsOf(said("Ann: I moved to Bergen"), summarize.MaxMessage))
 	check.Equal(t, "text", judge.Check("- (#1)\n- Ann moved to Bergen (#1).").Text, "- (#1)\n- Ann moved to Bergen (#1).")
 }
 
@@ -21,7 +21,7 @@ func TestLineOfACitationAloneIsJudged(t *testing.T) {
 func TestStatementAboutNobodyIsSupported(t *testing.T) {
 	messages := said("Ann: The gate is green")
 	messages = append(messages, chat.Message{Seq: messages[0].Seq + 1, Role: llm.RoleAssistant, Text: "Noted."})
-	s := Of(summarize.ItemsOf(messages, summarize.MostOfMessage)).Support("The gate is green.", "", []int64{messages[0].Seq})
+	s := Of(summarize.ItemsOf(messages, summarize.MaxMessage)).Support("The gate is green.", "", []int64{messages[0].Seq})
 	check.That(t, len(s.Seqs) == 1 && s.Wrong == "", "got %+v", s)
 }
 
@@ -37,7 +37,7 @@ func FuzzSupport(f *testing.F) {
 		saying := func(seq int64, text string) chat.Message {
 			return chat.Message{Seq: seq, Role: llm.RoleUser, Author: "Ann", AuthorID: "0", Text: text, Time: at}
 		}
-		items := summarize.ItemsOf([]chat.Message{saying(1, other), saying(2, statement)}, summarize.MostOfMessage)
+		items := summarize.ItemsOf([]chat.Message{saying(1, other), saying(2, statement)}, summarize.MaxMessage)
 		name := chat.CleanName(other)
 		Of(items, "Bob", name).With("", other).Support(statement, name, []int64{1, 3})
 		own := Of(items).Support(statement, "", []int64{2})

@@ -23,7 +23,7 @@ type claim struct {
 	unknown  []nameWord
 	invented string    // the name of somebody whom nobody knows, and who asks for something or decides it
 	foreign  bool      // it is in another language than the span
-	overlaps []overlap // with each passage, once they are asked for
+	overlaps []overlap // with each passage, once they are needed
 }
 
 // claimOf reads a line under a heading.
@@ -48,17 +48,17 @@ func (e *evidence) claimOf(line string, heading int, languages []string) *claim 
 	return c
 }
 
-// beginning returns the first words of a line: whom a line is about stands there.
+// beginning returns the first words of a line: they name whom a line is about.
 func beginning(text string) string {
-	const most, mostRunes = 4, 10
+	const maxWords, maxRunes = 4, 10
 	all := strings.Fields(text)
-	short := strings.Join(all[:min(len(all), most)], " ")
-	if len(all) > most {
+	short := strings.Join(all[:min(len(all), maxWords)], " ")
+	if len(all) > maxWords {
 		return short
 	}
 	runes := []rune(text)
 	if words.IsUnspaced(firstRune(text)) {
-		return string(runes[:min(len(runes), mostRunes)])
+		return string(runes[:min(len(runes), maxRunes)])
 	}
 	return text
 }
@@ -72,7 +72,7 @@ func (c *cast) joinsNickname(text string) bool {
 
 var and = words.Set("and und y e et i и ve")
 
-// isName reports whether a word is the name of an author: what people are called says nothing of what they said.
+// isName reports whether a word is the name of an author: what people are called says nothing about their messages.
 func (c *cast) isName(k key) bool {
 	return slices.ContainsFunc(c.people, func(p person) bool {
 		return slices.ContainsFunc(p.parts, func(part string) bool {

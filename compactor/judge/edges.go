@@ -16,19 +16,19 @@ import (
 
 const (
 	hardlyShare = 0.2  // of a text that has a word of the span by coincidence
-	mostClosing = 0.4  // of a line apart from a list, whose numbers may be in the span by coincidence
+	maxClosing  = 0.4  // of a line apart from a list, whose numbers may be in the span by coincidence
 	someShare   = 0.34 // of a text that says something about the span
-	mostFrame   = 0.67 // of a line that announces the summary and names its subject
+	maxFrame    = 0.67 // of a line that announces the summary and names its subject
 )
 
-// frames reports whether what stands before or after a wrapper says nothing about the span. Beside
+// frames reports whether what is before or after a wrapper says nothing about the span. Beside
 // a summary with headings everything without a citation is a frame.
 func (t *spanText) frames(text string, headed bool) bool {
 	if transcript.Citations.MatchString(text) {
 		return false
 	}
 	share, found := t.share(text)
-	return headed || strings.TrimSpace(text) == "" || found == 0 || share < someShare || task().MatchString(text) && share < mostFrame
+	return headed || strings.TrimSpace(text) == "" || found == 0 || share < someShare || task().MatchString(text) && share < maxFrame
 }
 
 // withoutFrame cuts a text to its headings. Without headings it drops an announcement at its
@@ -75,7 +75,7 @@ func (j *Judge) withoutEmptyEdges(lines []string) []string {
 	return lines
 }
 
-// isEmpty reports whether a line is blank, the sentinel, or whole sentences without a citation, a number, a name of who
+// isEmpty reports whether a line is blank, the sentinel, or full sentences without a citation, a number, a name of who
 // speaks and a word of the span.
 func (t *spanText) isEmpty(line string) bool {
 	line = strings.TrimRight(clean.WithoutNoReply(line, false), " \t\r*_")
@@ -112,7 +112,7 @@ func (t *spanText) announces(line string) bool {
 		return false
 	}
 	share, _ := t.share(plain)
-	return task().MatchString(plain) && share < mostFrame || share < hardlyShare && !t.namesSpeaker(plain)
+	return task().MatchString(plain) && share < maxFrame || share < hardlyShare && !t.namesSpeaker(plain)
 }
 
 // closes reports whether the last of the lines is no part of the summary: an offer, or a line apart
@@ -144,7 +144,7 @@ func (t *spanText) closes(lines []string, headed bool) bool {
 	case t.namesSpeaker(line):
 		return false
 	}
-	return apart && share < mostClosing || found == 0 && len(strings.Fields(line)) < fewestWords && !strings.ContainsFunc(line, words.IsUnspaced)
+	return apart && share < maxClosing || found == 0 && len(strings.Fields(line)) < fewestWords && !strings.ContainsFunc(line, words.IsUnspaced)
 }
 
 // offers reports whether a sentence offers more, or ends the talk about the summary.

@@ -16,7 +16,7 @@ func TestFoldWithoutModelRestsOnWhatItsRowsRestOn(t *testing.T) {
 	row.Lines = []transcript.Line{{At: 0, Seqs: []int64{3, 4}}, {At: 1}}
 	messages := []chat.Message{summarize.WrittenOf(row)}
 	s := summarize.Extract(messages, 200, 0, "")
-	lines := Of(summarize.ItemsOf(messages, summarize.MostOfMessage)).Check(s.Text).Lines
+	lines := Of(summarize.ItemsOf(messages, summarize.MaxMessage)).Check(s.Text).Lines
 	lines = summarize.WithFolded(s.Text, lines, []transcript.Summary{row})
 	check.Equal(t, "text", s.Text, row.Text)
 	check.Equal(t, "lines", fmt.Sprint(lines), fmt.Sprint(row.Lines))
@@ -26,6 +26,6 @@ func TestFoldOfBothFormsIsAccepted(t *testing.T) {
 	row := rowOf(headedText)
 	got := summarize.Extract(slices.Concat([]chat.Message{summarize.WrittenOf(row)}, harbour), 300, 0, "")
 	check.Contains(t, "fold", got.Text, "\n"+summarize.Quoted+"\n")
-	judge := Of(slices.Concat(summarize.ItemsOfRow(row, summarize.MostOfMessage), summarize.ItemsOf(harbour, summarize.MostOfMessage)))
+	judge := Of(slices.Concat(summarize.ItemsOfRow(row, summarize.MaxMessage), summarize.ItemsOf(harbour, summarize.MaxMessage)))
 	check.Equal(t, "refusal of the fold", judge.Refuses(judge.TextOf(got.Text), "", "", 10_000), "")
 }

@@ -61,7 +61,7 @@ func (j *Judge) withoutInstructions(text string) string {
 	return strings.TrimSpace(strings.Join(kept, "\n"))
 }
 
-// reported returns a line with an instruction as it may stand in a summary; "" if it may not. One that
+// reported returns a line with an instruction as it may be in a summary; "" if it may not. One that
 // a message of the span says is attributed to its author. In a fold, the parts were checked before.
 // Other lines stay only if they do not override anything and are about the span.
 func (j *Judge) reported(line string, overrides bool) string {
@@ -69,20 +69,20 @@ func (j *Judge) reported(line string, overrides bool) string {
 	best := 0.0
 	author := ""
 	for _, it := range j.span.items {
-		said := it.Said
+		m := it.Message
 		switch {
 		case it.From != it.To: // a summary
-			if strings.Contains(flat(transcript.Citations.ReplaceAllString(said.Text, "")), flat(words)) && introduced(words) {
+			if strings.Contains(flat(transcript.Citations.ReplaceAllString(m.Text, "")), flat(words)) && introduced(words) {
 				return line
 			}
-		case said.Role != llm.RoleUser || !overriding().MatchString(said.Text) && !addressing().MatchString(said.Text):
+		case m.Role != llm.RoleUser || !overriding().MatchString(m.Text) && !addressing().MatchString(m.Text):
 		default:
-			share := vocabularyOf([]summarize.Item{{Text: said.Text}}).shareOf(words)
-			if share > best || author == "" && overrides && overriding().MatchString(said.Text) {
+			share := vocabularyOf([]summarize.Item{{Text: m.Text}}).shareOf(words)
+			if share > best || author == "" && overrides && overriding().MatchString(m.Text) {
 				best = max(share, best)
-				author = said.Name()
+				author = m.Name()
 			}
-			if author != "" && strings.Contains(strings.ToLower(line), strings.ToLower(said.Name())) && said.Name() != "" {
+			if author != "" && strings.Contains(strings.ToLower(line), strings.ToLower(m.Name())) && m.Name() != "" {
 				return line
 			}
 		}
@@ -96,7 +96,7 @@ func (j *Judge) reported(line string, overrides bool) string {
 	return ""
 }
 
-// introduced reports whether something stands in a line before its instruction: who said it.
+// introduced reports whether something is in a line before its instruction: who its author is.
 func introduced(line string) bool {
 	at := overriding().FindStringIndex(line)
 	return at != nil && strings.TrimSpace(line[:at[0]]) != "" && !addressing().MatchString(line)

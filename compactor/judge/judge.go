@@ -50,9 +50,9 @@ func MaxTokens(items []summarize.Item) int {
 }
 
 // Refuses returns why a text cannot be the summary; "" if it can. instructions is the writer's prompt, before the
-// summary before the span as it was shown, most the maximum length in tokens.
-func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
-	said := transcript.Citations.ReplaceAllString(text, "") // numbers of messages are no evidence: every span has them
+// summary before the span as it was shown, limit the maximum length in tokens.
+func (j *Judge) Refuses(text, instructions, before string, limit int) Refusal {
+	uncited := transcript.Citations.ReplaceAllString(text, "") // numbers of messages are no evidence: every span has them
 	switch {
 	case text == "":
 		return RefusedEmpty
@@ -60,7 +60,7 @@ func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
 		return refusedTools
 	case repeats(text, instructions):
 		return refusedInstructions
-	case repeats(said, j.span.messages), label().MatchString(text):
+	case repeats(uncited, j.span.messages), label().MatchString(text):
 		return refusedEcho
 	case strings.Contains(flat(before), flat(text)) && tokens.Estimate(text) >= leastCopy:
 		return refusedBefore
@@ -68,17 +68,17 @@ func (j *Judge) Refuses(text, instructions, before string, most int) Refusal {
 	if j.plans(text) {
 		return refusedReasoning
 	}
-	sentences := words.Sentences(said)
+	sentences := words.Sentences(uncited)
 	if why := j.declines(text, sentences); why != "" {
 		return why
 	}
-	if n := tokens.Estimate(text); n > most {
-		return TooLarge(n, most)
+	if n := tokens.Estimate(text); n > limit {
+		return TooLarge(n, limit)
 	}
 	v := j.span.vocabulary()
 	found, all, declined := v.evidence(sentences)
 	least := max(min(v.size/wordsPerEvidence, maxEvidence), 1)
-	share := min(leastShare+max(0.06*math.Log2(v.spaced/100), 0), mostShare)
+	share := min(leastShare+max(0.06*math.Log2(v.spaced/100), 0), maxShare)
 	if found >= least && found >= share*all {
 		return ""
 	}
@@ -96,10 +96,10 @@ const (
 
 	// leastShare is the minimum share of a summary's evidence that must be in its span: a summary
 	// uses its own words, but one of another span has different names and numbers. The more words a
-	// span has, the more of them any text has, so the minimum grows up to mostShare. In five long
+	// span has, the more of them any text has, so the minimum grows up to maxShare. In five long
 	// conversations, questions about a span reached 0.66 and more; summaries of something else had a
 	// median of 0.23 for short spans and 0.55 for long ones.
-	leastShare, mostShare = 0.4, 0.55
+	leastShare, maxShare = 0.4, 0.55
 
 	// leastCopy is the minimum length, in tokens, of a summary that is not the same as the one before
 	// by coincidence.
@@ -227,7 +227,7 @@ var (
 	speaker = lazy.Pattern(`^[\pL\pM\pN ._-]{1,32}: +`) // before the text
 )
 
-// leastEcho is the least length of a single sentence that counts as repeated, in bytes: a shorter one may stand anywhere.
+// leastEcho is the least length of a single sentence that counts as repeated, in bytes: a shorter one may be anywhere.
 const leastEcho = 20
 
 // repeats reports whether a text repeats passages of another instead of choosing from it.

@@ -50,7 +50,7 @@ const fewSamples = 10
 
 // judged returns why a text is refused as the summary of messages.
 func judged(text string, messages []chat.Message) error {
-	items := summarize.ItemsOf(messages, summarize.MostOfMessage)
+	items := summarize.ItemsOf(messages, summarize.MaxMessage)
 	judge := Of(items)
 	if why := judge.Refuses(judge.TextOf(text), "", "", MaxTokens(items)); why != "" {
 		return why

@@ -17,13 +17,13 @@ import (
 // Its groups: the label, the same in brackets.
 var leadingLabel = lazy.Pattern(`\A(?:[*_# ]*([^:：\n]{1,60})[*_]*(?::[*_]*\s+|：[*_]*[ \t]*)|[\[<]([^\[\]<>\n]{1,60})[\]>][ \t]+)`)
 
-// ownLabel matches a label that names the role of the writer, or that the text is short.
-var ownLabel = lazy.Pattern(`(?i)^[*_ ]*(?:(?:ai )?assistant|ai|(?:chat)?bot|model|cairn|assistente?|asistente|asystent|ассистент|助手|アシスタント|tl;?dr)[*_ ]*$`)
+// roleLabel matches a label that names the role of the writer, or that the text is short.
+var roleLabel = lazy.Pattern(`(?i)^[*_ ]*(?:(?:ai )?assistant|ai|(?:chat)?bot|model|cairn|assistente?|asistente|asystent|ассистент|助手|アシスタント|tl;?dr)[*_ ]*$`)
 
 // withoutLabels removes labels at the beginning of a text.
 func (j *Judge) withoutLabels(text string) string {
-	const most = 3
-	for range most {
+	const maxLabels = 3
+	for range maxLabels {
 		text = j.withoutLabel(text)
 	}
 	return text
@@ -39,10 +39,10 @@ func (j *Judge) withoutLabel(text string) string {
 	name := strings.Trim(m[1]+m[2], "*_#[]<> ")
 	switch _, found := j.span.share(name); {
 	case j.isWriter(name):
-		return j.unlessSaid(text, rest)
+		return j.unlessRepeated(text, rest)
 	case m[1] == "":
 		return text
-	case j.span.namesSpeaker(name), found > 0, !task().MatchString(name) && !ownLabel().MatchString(name):
+	case j.span.namesSpeaker(name), found > 0, !task().MatchString(name) && !roleLabel().MatchString(name):
 		return text
 	}
 	return rest
@@ -52,29 +52,29 @@ func (j *Judge) withoutLabel(text string) string {
 // chat's model, as "You are Robin", but no message does.
 func (j *Judge) isWriter(name string) bool {
 	if slices.ContainsFunc(j.span.items, func(it summarize.Item) bool {
-		return it.Said.Role == llm.RoleUser && strings.EqualFold(it.Said.Name(), name)
+		return it.Message.Role == llm.RoleUser && strings.EqualFold(it.Message.Name(), name)
 	}) {
 		return false
 	}
-	if slices.ContainsFunc(j.span.items, func(it summarize.Item) bool { return it.Said.Role == llm.RoleAssistant && it.Said.Author == name }) {
+	if slices.ContainsFunc(j.span.items, func(it summarize.Item) bool { return it.Message.Role == llm.RoleAssistant && it.Message.Author == name }) {
 		return true
 	}
-	const most = 100 // bytes of the prompt in which it introduces its reader
-	first := j.agent[:min(len(j.agent), most)]
+	const maxIntroduction = 100 // bytes of the prompt in which it introduces its reader
+	first := j.agent[:min(len(j.agent), maxIntroduction)]
 	word := []rune(name)
 	return len(word) > 2 && unicode.IsUpper(word[0]) && !strings.Contains(name, " ") && strings.Contains(first, name) &&
 		!strings.Contains(first, strings.ToLower(name)) && !j.span.says(name)
 }
 
-// unlessSaid returns a text without the assistant's name before it, unless it says what the assistant has said.
-func (j *Judge) unlessSaid(text, rest string) string {
-	var own []summarize.Item
+// unlessRepeated returns a text without the assistant's name before it, unless it repeats a message of the assistant.
+func (j *Judge) unlessRepeated(text, rest string) string {
+	var answers []summarize.Item
 	for _, it := range j.span.items {
-		if it.Said.Role == llm.RoleAssistant && it.From == it.To {
-			own = append(own, it)
+		if it.Message.Role == llm.RoleAssistant && it.From == it.To {
+			answers = append(answers, it)
 		}
 	}
-	if sentences := words.Sentences(rest); len(sentences) > 0 && vocabularyOf(own).shareOf(sentences[0]) >= subjectShare {
+	if sentences := words.Sentences(rest); len(sentences) > 0 && vocabularyOf(answers).shareOf(sentences[0]) >= subjectShare {
 		return text
 	}
 	return rest

@@ -64,7 +64,7 @@ var byLetter = []struct{ script, language, letters string }{
 }
 
 const (
-	mostLetters = 0.6  // share of a text's letters in its script
+	scriptShare = 0.6  // share of a text's letters in its script
 	rareLetters = 0.01 // share of its letters that only some languages have, and a text in one of them exceeds
 )
 
@@ -86,7 +86,7 @@ func tell(text string) (l language) {
 		}
 	}
 	for _, s := range scripts {
-		if all > 0 && float64(counts[s.name]) >= mostLetters*float64(all) {
+		if all > 0 && float64(counts[s.name]) >= scriptShare*float64(all) {
 			l.script = s.name
 			l.known = s.language
 			break
@@ -125,15 +125,15 @@ func (l language) name() string {
 func spokenIn(items []summarize.Item) language {
 	var b strings.Builder
 	for _, it := range items {
-		if b.Len() < mostRead {
-			b.WriteString(it.Said.Text + "\n")
+		if b.Len() < maxRead {
+			b.WriteString(it.Message.Text + "\n")
 		}
 	}
 	return tell(prose(b.String()))
 }
 
-// mostRead is how much of a span is read for its language, in bytes.
-const mostRead = 20_000
+// maxRead is how much of a span is read for its language, in bytes.
+const maxRead = 20_000
 
 // foreign reports whether a text is in another language than the span, and not just a sentence of
 // the model about its task: it has a number, a name or a citation of the span, or it is long.

@@ -36,7 +36,7 @@ func (j *Judge) Check(text string) (c Checked) {
 		if heading := summarize.HeadingOf(line); heading >= 0 {
 			under = heading
 		} else if claims(line) {
-			clipped := tokens.Clip(summarize.Bullet().ReplaceAllString(strings.TrimSpace(line), ""), mostOfLine)
+			clipped := tokens.Clip(summarize.Bullet().ReplaceAllString(strings.TrimSpace(line), ""), maxOfLine)
 			if by := j.removal(line); by != nil {
 				c.Wrong = append(c.Wrong, transcript.DroppedLine{Text: clipped, Why: by.Why, By: by.By, ByID: by.ByID})
 				continue
@@ -97,8 +97,8 @@ func isJudged(l transcript.DroppedLine) bool { return l.By == "" }
 // sureLength is how long a text must be, in bytes, for its language to be certain.
 const sureLength = 240
 
-// mostOfLine is how much of a contradicted line its writer sees again, in tokens.
-const mostOfLine = 60
+// maxOfLine is how much of a contradicted line its writer sees again, in tokens.
+const maxOfLine = 60
 
 // claims reports whether a line says anything: a line with a day, above the extracts of that day, does not, nor does a citation alone.
 func claims(line string) bool {
@@ -155,7 +155,7 @@ func withoutEmptyHeadings(lines []string, c *Checked) string {
 	return strings.Join(kept, "\n")
 }
 
-// emptyUnder reports whether nothing stands before the next heading.
+// emptyUnder reports whether nothing is before the next heading.
 func emptyUnder(lines []string) bool {
 	for _, line := range lines {
 		if strings.TrimSpace(line) != "" {
@@ -178,14 +178,14 @@ func (c Contradicted) Unwrap() error { return Refusal(c.Error()) }
 
 // Reasons says which lines are wrong, and why, for the model that wrote them.
 func (c Contradicted) Reasons() string {
-	const most = 8
+	const maxReasons = 8
 	var reasons []string
-	for _, l := range c.Lines[:min(len(c.Lines), most)] {
+	for _, l := range c.Lines[:min(len(c.Lines), maxReasons)] {
 		reasons = append(reasons, l.String())
 	}
 	text := "these lines contradict the messages: " + strings.Join(reasons, "; ")
-	if len(c.Lines) > most {
-		text += fmt.Sprintf("; and %d more", len(c.Lines)-most)
+	if len(c.Lines) > maxReasons {
+		text += fmt.Sprintf("; and %d more", len(c.Lines)-maxReasons)
 	}
 	return text
 }

@@ -11,7 +11,7 @@ import (
 
 // What the writer was shown beside the span is no invention, but no message of the span says it.
 func TestLinesThatRestOnWhatIsBesideTheSpan(t *testing.T) {
-	judge := Of(summarize.ItemsOf(hall(), summarize.MostOfMessage))
+	judge := Of(summarize.ItemsOf(hall(), summarize.MaxMessage))
 	const line = "- Wilhelmina restores doors for 700 EUR."
 	earlier := transcript.Summary{
 		ID: 7, Span: transcript.Span{From: 70, To: 80}, FromTime: monday, ToTime: monday, Text: "## Facts\n" + line + "\n- Ben likes doors.",
@@ -58,7 +58,7 @@ func TestLinesThatRestOnWhatIsBesideTheSpan(t *testing.T) {
 			ID: 9, Span: transcript.Span{From: 1, To: 40}, FromTime: monday, ToTime: monday, Text: line,
 			Lines: []transcript.Line{{At: 0, Seqs: []int64{77}, Beside: true, Earlier: 7}},
 		}
-		got := Of(summarize.ItemsOfRow(row, summarize.MostOfMessage)).Check(line)
+		got := Of(summarize.ItemsOfRow(row, summarize.MaxMessage)).Check(line)
 		check.Equal(t, "lines", fmt.Sprintf("%+v", got.Lines), fmt.Sprintf("%+v", row.Lines))
 	})
 }

@@ -19,7 +19,7 @@ func TestComputedLinesAreNotDropped(t *testing.T) {
 		"Ada: Sixty shirts it is, I order them.",
 		"Cleo: The rally has 64 riders, not 46.",
 	)
-	judge := Of(summarize.ItemsOf(messages, summarize.MostOfMessage))
+	judge := Of(summarize.ItemsOf(messages, summarize.MaxMessage))
 	for line, marked := range map[string]bool{
 		"- The lift company would cost 3480 per year (#1).":       true,
 		"- Cleo sends the list of changes on 27 March (#3, #4).":  false,
@@ -38,13 +38,13 @@ func TestComputedLinesAreNotDropped(t *testing.T) {
 }
 
 func TestLinesWithoutCitationsRestOnTheirSpeaker(t *testing.T) {
-	judge := Of(summarize.ItemsOf(hall(), summarize.MostOfMessage))
+	judge := Of(summarize.ItemsOf(hall(), summarize.MaxMessage))
 	check.Equal(t, "somebody else's words", len(judge.Check("- Ada likes the old oak doors and wants to keep them.").Unknown), 1)
 	check.Equal(t, "their own", len(judge.Check("- Cleo likes the old oak doors and wants to keep them.").Unknown), 0)
 }
 
 // A syllable of a name is no nickname: けんちゃん is not りん.
 func TestNicknamesInKana(t *testing.T) {
-	judge := Of(summarize.ItemsOf(said("りん: 譜面台足りなくない?部室に15本しかないよ", "健太: うちから4本持ってく", "りん: けんちゃん神"), summarize.MostOfMessage))
+	judge := Of(summarize.ItemsOf(said("りん: 譜面台足りなくない?部室に15本しかないよ", "健太: うちから4本持ってく", "りん: けんちゃん神"), summarize.MaxMessage))
 	check.Len(t, "reasons", judge.Check("- けんちゃんが譜面台を4本持ってくる(#2)").Wrong, 0)
 }

@@ -35,7 +35,7 @@ func TestLinesOfEachKind(t *testing.T) {
 			for i := range span {
 				span[i].Time = span[i].Time.AddDate(2, 0, -2) // Monday, 2 March 2026
 			}
-			judge := Of(summarize.ItemsOf(span, summarize.MostOfMessage))
+			judge := Of(summarize.ItemsOf(span, summarize.MaxMessage))
 			for _, line := range lines {
 				statement, isTrue := strings.CutPrefix(line, "+ ")
 				c := judge.Check("- " + strings.TrimPrefix(statement, "- "))

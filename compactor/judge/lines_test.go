@@ -35,7 +35,7 @@ func TestLinesThatMessagesContradictAreDropped(t *testing.T) {
 		"## Decisions\n- Yolanda decided to sell the parish hall (#1).": "nobody here is named Yolanda",
 	} {
 		t.Run(line, func(t *testing.T) {
-			c := Of(summarize.ItemsOf(hall(), summarize.MostOfMessage)).Check("- Ada said ok (#5).\n" + line)
+			c := Of(summarize.ItemsOf(hall(), summarize.MaxMessage)).Check("- Ada said ok (#5).\n" + line)
 			check.Len(t, "reasons", c.Wrong, 1)
 			check.Contains(t, "reasons", strings.ToLower(fmt.Sprint(c.Wrong)), strings.ToLower(reason))
 			check.That(t, strings.HasPrefix(c.Text, "- Ada said ok (#5)."), "the line before it is left: %q", c.Text)
@@ -55,7 +55,7 @@ func TestLinesThatMessagesSayAreKept(t *testing.T) {
 		"- Cleo likes the old oak doors (#6).":                                       {4}, // the message that it cites says nothing of it
 	} {
 		t.Run(line, func(t *testing.T) {
-			c := Of(summarize.ItemsOf(hall(), summarize.MostOfMessage)).Check(line)
+			c := Of(summarize.ItemsOf(hall(), summarize.MaxMessage)).Check(line)
 			check.Equal(t, "reasons", fmt.Sprint(c.Wrong), "[]")
 			check.Require(t, len(c.Lines) == 1, "got %+v", c)
 			check.Equal(t, "messages", fmt.Sprint(c.Lines[0].Seqs), fmt.Sprint(seqs))
@@ -73,7 +73,7 @@ func TestLinesAreJudgedInTheLanguageOfPeople(t *testing.T) {
 	)
 	text := "- Ada wohnt in Kassel und trinkt am liebsten grünen Tee (#1).\n- Sie wollen in der alten Scheune am Mühlweg eine Töpferei bauen (#3).\n" +
 		"- Bob repariert das Dach bis zum 14. März 2027, das hat er gestern versprochen (#5).\n- Zebulon hat einen Anhänger geliehen (#3)."
-	c := Of(summarize.ItemsOf(messages, summarize.MostOfMessage)).Check(text)
+	c := Of(summarize.ItemsOf(messages, summarize.MaxMessage)).Check(text)
 	check.Require(t, len(c.Lines) == 4, "got %+v", c)
 	for i, want := range []string{"[1]", "[3]", "[5]", "[]"} {
 		check.Equal(t, fmt.Sprint("messages of line ", i+1), fmt.Sprint(c.Lines[i].Seqs), want)
@@ -83,16 +83,16 @@ func TestLinesAreJudgedInTheLanguageOfPeople(t *testing.T) {
 func TestMarkedLineSupportsNoOther(t *testing.T) {
 	line := "- Wilhelmina restores doors for 700 EUR."
 	before := "## Facts\n- Ben likes doors.\n" + line
-	judge := Of(summarize.ItemsOf(hall(), summarize.MostOfMessage))
+	judge := Of(summarize.ItemsOf(hall(), summarize.MaxMessage))
 	check.Equal(t, "a line that the summary before says", len(judge.With(before, "").Check(line).Unknown), 0)
 	check.Equal(t, "one that is marked there", len(judge.With(before+" "+transcript.NoEvidence, "").Check(line).Unknown), 1)
 	head := summarize.Item{Text: before + " " + transcript.NoEvidence, From: 1, To: 1}
-	recap := Of(slices.Insert(summarize.ItemsOf(hall(), summarize.MostOfMessage), 0, head))
+	recap := Of(slices.Insert(summarize.ItemsOf(hall(), summarize.MaxMessage), 0, head))
 	check.Equal(t, "one that is marked in the head of a prompt", len(recap.Check(line).Unknown), 1)
 }
 
 func TestLinesWithWhatNobodySaidAreMarked(t *testing.T) {
-	judge := Of(summarize.ItemsOf(hall(), summarize.MostOfMessage))
+	judge := Of(summarize.ItemsOf(hall(), summarize.MaxMessage))
 	for _, line := range []string{
 		"- The doors will be restored by Wilhelmina, a carpenter (#4).",
 		"- The parish hall has 250 seats.",
@@ -113,7 +113,7 @@ func TestFoldsAreJudgedByTheirSummaries(t *testing.T) {
 		Text:  "## Facts\n- Ben talks to the bank on 9 March (#2).\n- The hall has 250 seats.\n- The doors stay green.",
 		Lines: []transcript.Line{{At: 1, Seqs: []int64{2}}, {At: 2}, {At: 3, By: "cleo", ByID: "c"}},
 	}
-	judge := Of(summarize.ItemsOfRow(row, summarize.MostOfMessage))
+	judge := Of(summarize.ItemsOfRow(row, summarize.MaxMessage))
 	c := judge.Check("- Ben talks to the bank on 19 May (#2).\n- Ben meets the bank on 9 March (#2).\n- The hall has 250 seats.\n- The doors stay green.")
 	check.Len(t, "contradicted lines", c.Wrong, 1)
 	check.Contains(t, "contradicted lines", c.Wrong[0].String(), "19 May")
@@ -127,7 +127,7 @@ func TestFoldsAreJudgedByTheirSummaries(t *testing.T) {
 func TestSentencesOfMessagesAreTheirOwnEvidence(t *testing.T) {
 	for _, text := range sentences {
 		messages := said("Ada: Hello everybody, how are you?", "Ben: "+text, "Ada: ok 17")
-		c := Of(summarize.ItemsOf(messages, summarize.MostOfMessage)).Check("- " + text + " (#2).")
+		c := Of(summarize.ItemsOf(messages, summarize.MaxMessage)).Check("- " + text + " (#2).")
 		check.That(t, len(c.Wrong) == 0 && len(c.Unknown) == 0 && len(c.Lines) == 1 && slices.Equal(c.Lines[0].Seqs, []int64{2}), "%s: got %+v", text, c)
 	}
 }
@@ -149,8 +149,8 @@ func FuzzCheck(f *testing.F) {
 		if len(text) > 2000 || text == "" || transcript.Citations.MatchString(text) || summarize.HasHeadings(text) || summarize.Bullet().MatchString(text) {
 			return
 		}
-		items := summarize.ItemsOf(said("Ada: Hello everybody, how are you?", "Ben: "+text, "Ada: ok 17"), summarize.MostOfMessage)
-		if len(items) != 3 || items[1].Said.Text != text {
+		items := summarize.ItemsOf(said("Ada: Hello everybody, how are you?", "Ben: "+text, "Ada: ok 17"), summarize.MaxMessage)
+		if len(items) != 3 || items[1].Message.Text != text {
 			return
 		}
 		line := text + " (#2)"
@@ -165,7 +165,7 @@ func BenchmarkCheck(b *testing.B) {
 		lines = append(lines, fmt.Sprintf("%s: Plot %d was watered on %d May, which took %d minutes and cost %d euros at the pump of the %s.",
 			[]string{"Ada", "Ben", "Cleo"}[i%3], i, i%28+1, i%50+2, i*7, strings.Fields("garden harbour station library museum")[i%5]))
 	}
-	items := summarize.ItemsOf(said(lines...), summarize.MostOfMessage)
+	items := summarize.ItemsOf(said(lines...), summarize.MaxMessage)
 	var text []string
 	for i := range 120 {
 		text = append(text, fmt.Sprintf("- %s said that plot %d was watered on %d May for %d euros (#%d).", []string{"Ada", "Ben", "Cleo"}[i*8%3], i*8, i*8%28+1, i*56, i*8+1))

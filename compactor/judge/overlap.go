@@ -9,11 +9,11 @@ import (
 func (e *evidence) near(passages []int) (all []int) {
 	const before, after = 3, 2
 	for _, i := range passages {
-		if i >= e.own {
+		if i >= e.spanEnd {
 			all = append(all, i)
 			continue
 		}
-		for k := max(i-before, 0); k <= min(i+after, e.own-1); k++ {
+		for k := max(i-before, 0); k <= min(i+after, e.spanEnd-1); k++ {
 			all = append(all, k)
 		}
 	}
@@ -32,21 +32,21 @@ func (x *comparison) overlaps() []overlap {
 	if x.claim.overlaps != nil {
 		return x.claim.overlaps
 	}
-	all := make([]overlap, len(x.passages))
+	all := make([]overlap, len(x.e.passages))
 	x.claim.overlaps = all
-	weights := make([]float64, len(x.passages)) // of one word
+	weights := make([]float64, len(x.e.passages)) // of one word
 	for _, k := range x.claim.keys {
 		if k.number {
 			continue
 		}
 		for _, form := range []string{k.short, k.stem} {
-			for _, i := range x.holding[form] {
-				weights[i] = max(weights[i], x.passages[i].keys[form])
+			for _, i := range x.e.holding[form] {
+				weights[i] = max(weights[i], x.e.passages[i].keys[form])
 			}
 		}
-		rarity := cmp.Or(x.rarity[k.short], x.rarity[k.stem])
+		rarity := cmp.Or(x.e.rarity[k.short], x.e.rarity[k.stem])
 		for _, form := range []string{k.short, k.stem} {
-			for _, i := range x.holding[form] {
+			for _, i := range x.e.holding[form] {
 				if weights[i] > 0 {
 					all[i].shared++
 					all[i].words += weights[i] * rarity
@@ -59,14 +59,14 @@ func (x *comparison) overlaps() []overlap {
 }
 
 func (x *comparison) overlap(i int) (o overlap) {
-	p := &x.passages[i]
+	p := &x.e.passages[i]
 	for _, k := range x.claim.keys {
 		weight := max(p.keys[k.short], p.keys[k.stem])
 		if weight == 0 || k.number {
 			continue
 		}
 		o.shared++
-		o.words += weight * cmp.Or(x.rarity[k.short], x.rarity[k.stem])
+		o.words += weight * cmp.Or(x.e.rarity[k.short], x.e.rarity[k.stem])
 	}
 	return o
 }

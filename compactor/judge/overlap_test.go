@@ -17,7 +17,7 @@ func TestOverlapsOfAllPassages(t *testing.T) {
 	for i, text := range texts {
 		said = append(said, chat.Message{Seq: int64(i + 1), Role: "user", Author: "Ada", Text: text})
 	}
-	e := Of(summarize.ItemsOf(said, summarize.MostOfMessage)).evidence()
+	e := Of(summarize.ItemsOf(said, summarize.MaxMessage)).evidence()
 	shared := 0
 	for _, text := range texts {
 		x := &comparison{e, e.claimOf(text, -1, nil)}

@@ -37,7 +37,7 @@ type passage struct {
 // evidence is a span and what was shown beside it, to be searched.
 type evidence struct {
 	passages    []passage       // of the span, in order, then those of the reference
-	own         int             // number of passages of the span
+	spanEnd     int             // number of passages of the span
 	reference   map[int64]bool  // messages outside of the span that the reference cites
 	at          map[int64][]int // indexes of passages by message
 	first, last int64
@@ -58,24 +58,24 @@ func evidenceOf(items []summarize.Item, people []string, beside, agent string, s
 		}
 		e.last = max(e.last, it.To)
 		switch {
-		case it.Said.Seq != 0:
+		case it.Message.Seq != 0:
 			e.addMessage(it)
 		case it.Row != nil:
 			if !rows[it.Row] {
 				e.addRow(*it.Row)
 			}
 			rows[it.Row] = true
-		case it.Said.Text == "": // the head of a prompt: summaries and pinned messages
+		case it.Message.Text == "": // the head of a prompt: summaries and pinned messages
 			e.addText(it.Text)
 		default: // a summary, of which nothing else is known
-			e.addText(it.Said.Text)
+			e.addText(it.Message.Text)
 		}
 	}
-	e.own = len(e.passages)
+	e.spanEnd = len(e.passages)
 	e.addBeside(beside, summaries)
 	e.addText(agent)
-	for i := range e.passages[e.own:] {
-		e.passages[e.own+i].beside = true
+	for i := range e.passages[e.spanEnd:] {
+		e.passages[e.spanEnd+i].beside = true
 	}
 	for _, name := range people {
 		e.cast.person(name)
@@ -98,7 +98,7 @@ func (e *evidence) addBeside(text string, summaries []transcript.Summary) {
 		}
 	}
 	e.addText(text)
-	for _, p := range e.passages[e.own:] {
+	for _, p := range e.passages[e.spanEnd:] {
 		for _, seq := range p.seqs {
 			e.reference[seq] = true
 		}
@@ -106,7 +106,7 @@ func (e *evidence) addBeside(text string, summaries []transcript.Summary) {
 }
 
 func (e *evidence) addMessage(it summarize.Item) {
-	m := it.Said
+	m := it.Message
 	if known := e.at[m.Seq]; len(known) > 0 { // another part of a long message
 		e.passages[known[0]].text += m.Text
 		return
@@ -186,7 +186,7 @@ func (e *evidence) detect() []string {
 			break
 		}
 		all.WriteString(p.text + "\n")
-		if i < e.own && p.author != noPerson && p.author != e.cast.assistant {
+		if i < e.spanEnd && p.author != noPerson && p.author != e.cast.assistant {
 			people.WriteString(p.text + "\n")
 		}
 	}

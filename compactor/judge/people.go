@@ -12,15 +12,15 @@ import (
 
 // person is an author in the span.
 type person struct {
-	name  string   // folded
-	parts []string // of the name, folded
-	shown string
-	bot   bool
+	name    string   // folded
+	parts   []string // of the name, folded
+	written string
+	bot     bool
 }
 
 const noPerson = -1
 
-// cast is the people of a span: its authors, and others whom it was said to be about.
+// cast is the people of a span: its authors, and others whom lines are about.
 type cast struct {
 	people    []person
 	assistant int      // index of the bot among people; noPerson
@@ -33,12 +33,12 @@ func (c *cast) person(name string) int {
 	at := slices.IndexFunc(c.people, func(p person) bool { return p.name == folded })
 	if at < 0 {
 		at = len(c.people)
-		c.people = append(c.people, person{name: folded, parts: strings.FieldsFunc(folded, parts), shown: name})
+		c.people = append(c.people, person{name: folded, parts: strings.FieldsFunc(folded, parts), written: name})
 	}
 	return at
 }
 
-// word is a word of a text with what stands around it.
+// word is a word of a text with what is around it.
 type nameWord struct {
 	text    string
 	folded  string

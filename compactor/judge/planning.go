@@ -13,15 +13,15 @@ import (
 )
 
 // plans reports whether a text tells what its writer is about to do. A list says what the span says, and so does a line
-// with a citation, or with what somebody there has said of himself.
+// with a citation, or with words of somebody there about himself.
 func (j *Judge) plans(text string) bool {
-	sentences := j.ownSentences(text)
+	sentences := j.uncitedSentences(text)
 	if len(sentences) == 0 {
 		return false
 	}
 	if first := sentences[0]; j.intends(first) && task().MatchString(first) {
 		word := []rune(task().FindString(first))
-		if !j.span.says(string(word[:min(len(word), shortKey)])) { // nobody has asked for such a thing
+		if !j.span.says(string(word[:min(len(word), shortKey)])) { // nobody has requested such a thing
 			return true
 		}
 	}
@@ -47,8 +47,8 @@ func (j *Judge) plans(text string) bool {
 	return about > 1 || framed && !summarize.HasHeadings(text)
 }
 
-// ownSentences returns the sentences of a text outside of lists, headings and code, without those that cite messages.
-func (j *Judge) ownSentences(text string) (own []string) {
+// uncitedSentences returns the sentences of a text outside of lists, headings and code, without those that cite messages.
+func (j *Judge) uncitedSentences(text string) (all []string) {
 	code := false
 	for line := range strings.SplitSeq(text, "\n") {
 		switch {
@@ -58,12 +58,12 @@ func (j *Judge) ownSentences(text string) (own []string) {
 		default:
 			for _, sentence := range words.Sentences(line) {
 				if !transcript.Citations.MatchString(sentence) {
-					own = append(own, sentence)
+					all = append(all, sentence)
 				}
 			}
 		}
 	}
-	return own
+	return all
 }
 
 // intends reports whether a sentence says what its writer is about to do, and nobody in the span says so.

@@ -40,7 +40,7 @@ func TestThoughtsFullOfTheSpanAreNoSummary(t *testing.T) {
 		if !known {
 			continue
 		}
-		judge := Of(summarize.ItemsOf(s.messages, summarize.MostOfMessage))
+		judge := Of(summarize.ItemsOf(s.messages, summarize.MaxMessage))
 		summary := judge.TextOf(s.summary)
 		check.That(t, !judge.plans(summary), "%s: a summary is taken for a thought: %q", s.lang, summary)
 		for _, text := range []string{plan[0] + " " + summary + " " + plan[1], plan[0] + " " + summary} {

@@ -39,9 +39,9 @@ const (
 	wroteIn  = "the model wrote in "
 )
 
-// TooLarge returns the refusal of a summary of tokens tokens, with most as the maximum.
-func TooLarge(tokens, most int) Refusal {
-	return Refusal(fmt.Sprintf(tooLarge+"%d tokens of at most %d", tokens, most))
+// TooLarge returns the refusal of a summary of tokens tokens, with limit as the maximum.
+func TooLarge(tokens, limit int) Refusal {
+	return Refusal(fmt.Sprintf(tooLarge+"%d tokens of at most %d", tokens, limit))
 }
 
 // Again reports whether the same material is worth another request after calls calls.
@@ -91,20 +91,20 @@ func (j *Judge) declines(text string, sentences []string) Refusal {
 	}
 	short := tokens.Estimate(text) <= maxRefusal
 	first, _ := j.span.share(sentences[0])
-	whole, _ := j.span.share(text)
+	share, _ := j.span.share(text)
 	ofTask := task().MatchString(sentences[0]) && first < subjectShare && !j.span.quotes(sentences[0])
 	thinks := ofTask && first < someShare && (thinking().MatchString(strings.Join(sentences[:min(2, len(sentences))], " ")) || j.rambles(sentences))
 	switch {
-	case thinks && (!short || len(sentences) > 2 && whole >= someShare):
+	case thinks && (!short || len(sentences) > 2 && share >= someShare):
 		return refusedReasoning
 	case short && (thinks || Declines(sentences[0])):
 		return RefusedDeclined
-	case short && speaks(text) && !j.span.wordless() && (whole < hardlyShare || ofTask && whole < subjectShare) && !j.span.foreign(text):
+	case short && speaks(text) && !j.span.wordless() && (share < hardlyShare || ofTask && share < subjectShare) && !j.span.foreign(text):
 		if refusing().MatchString(text) {
 			return RefusedDeclined
 		}
 		return refusedVague
-	case short && ofTask && whole < hardlyShare && !transcript.Citations.MatchString(text) && j.span.foreign(text):
+	case short && ofTask && share < hardlyShare && !transcript.Citations.MatchString(text) && j.span.foreign(text):
 		return j.inLanguage(text) // names alone, as in a refusal that names who speaks, are no evidence
 	}
 	return ""
@@ -122,7 +122,7 @@ func (j *Judge) rambles(sentences []string) bool {
 	last := sentences[len(sentences)-1]
 	cutOff := !words.EndsInMark(last) && !strings.HasSuffix(last, ")")
 	share, _ := j.span.share(strings.Join(sentences, "\n"))
-	return share < mostFrame && len(sentences) > 2 && (2*empty > len(sentences) || cutOff && 2*empty >= len(sentences))
+	return share < maxFrame && len(sentences) > 2 && (2*empty > len(sentences) || cutOff && 2*empty >= len(sentences))
 }
 
 // speaks reports whether a text has the words of a sentence.

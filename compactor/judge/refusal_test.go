@@ -52,7 +52,7 @@ func declines(err error) bool {
 
 // Names of who speaks are in every refusal that names them.
 func TestRefusalsInAnotherLanguageThatNameSpeakersAreNoSummary(t *testing.T) {
-	judge := Of(summarize.ItemsOf(harbour, summarize.MostOfMessage))
+	judge := Of(summarize.ItemsOf(harbour, summarize.MaxMessage))
 	for _, text := range []string{
 		"Je refuse de résumer cet échange entre Ines et Paul.",
 		"Nie mogę podsumować rozmowy Ines i Paula o łodzi w Lisbon.",
@@ -113,12 +113,12 @@ func TestRefusalNamesTheLanguage(t *testing.T) {
 		{harbour, "- Инес выкупила лодку у дяди в Лиссабоне (#3).\n- Павел уходит из банка 30 июня (#6).", []string{"in Russian", "are in English", "write it in English"}},
 		{polish, "## Facts\n- The caretaker of the dog is ill, and somebody has to take it for a walk (#1).\n- They will meet at 5 in the afternoon; food is needed (#2).\n- The neighbour keeps a key, and the bowl stands in the cupboard below the window (#3).", []string{"in English", "are in Polish", "write it in Polish"}},
 	} {
-		judge := Of(summarize.ItemsOf(c.messages, summarize.MostOfMessage))
+		judge := Of(summarize.ItemsOf(c.messages, summarize.MaxMessage))
 		why := judge.Refuses(judge.TextOf(c.text), "", "", 1000)
 		check.That(t, why.OfLanguage(), "%q: got %q", c.text, why)
 		check.Contains(t, "advice", judge.Advice(why), c.want...)
 	}
-	judge := Of(summarize.ItemsOf(moving, summarize.MostOfMessage))
+	judge := Of(summarize.ItemsOf(moving, summarize.MaxMessage))
 	check.That(t, judge.Supports(english), "a right summary in another language is not supported")
 	for name, text := range map[string]string{
 		"without numbers and names":        "## Decisions\n- The launch is moved, because the printer is late (#1).\n- Somebody pays.",
@@ -133,7 +133,7 @@ func TestRefusalNamesTheLanguage(t *testing.T) {
 
 // Each reason says what happened, and the advice what to do about it.
 func TestRefusalsSayWhatToDo(t *testing.T) {
-	judge := Of(summarize.ItemsOf(harbour, summarize.MostOfMessage))
+	judge := Of(summarize.ItemsOf(harbour, summarize.MaxMessage))
 	for why, todo := range map[Refusal]string{
 		RefusedEmpty: "write the summary", refusedCutOff: "shorter", TooLarge(90, 40): "shorter", refusedTools: "without a call", refusedReasoning: "without thoughts",
 		refusedInstructions: "your own words", refusedEcho: "your own words", refusedBefore: "your own words", refusedNothing: "names and numbers",

@@ -36,7 +36,7 @@ func TestRemovedLinesAreLeftOutAgain(t *testing.T) {
 		{"(#4)", "- (#4)", false},
 	} {
 		t.Run(c.removed+" | "+c.line, func(t *testing.T) {
-			judge := Of(summarize.ItemsOf(hall(), summarize.MostOfMessage)).Without(removed(c.removed))
+			judge := Of(summarize.ItemsOf(hall(), summarize.MaxMessage)).Without(removed(c.removed))
 			got := judge.Check("- Ben likes doors\n" + c.line)
 			again := len(got.Wrong) > 0 && got.Wrong[0].By == "Ada"
 			check.Equal(t, "left out", again, c.again)
@@ -46,10 +46,10 @@ func TestRemovedLinesAreLeftOutAgain(t *testing.T) {
 			}
 		})
 	}
-	all := Of(summarize.ItemsOf(hall(), summarize.MostOfMessage)).Without(removed("Ben likes doors")).Check("## Facts\n- Ben likes doors")
+	all := Of(summarize.ItemsOf(hall(), summarize.MaxMessage)).Without(removed("Ben likes doors")).Check("## Facts\n- Ben likes doors")
 	check.That(t, all.Text == "## Facts\n- Ben likes doors" && len(all.Wrong) == 0, "a summary of which nothing else is left stays: %+v", all)
 	for _, line := range []string{"- ", "* (#3)", "(#3, #4)", "-\t"} {
-		check.Equal(t, line+" says nothing", fmt.Sprintf("%+v", Of(summarize.ItemsOf(hall(), summarize.MostOfMessage)).Check(line).Lines), "[]")
+		check.Equal(t, line+" says nothing", fmt.Sprintf("%+v", Of(summarize.ItemsOf(hall(), summarize.MaxMessage)).Check(line).Lines), "[]")
 	}
 	check.Equal(t, "a heading of that text stays", fmt.Sprint(Of(nil).Without(removed("Facts")).Check("## Facts\n- x").Wrong), "[]")
 }
@@ -57,7 +57,7 @@ func TestRemovedLinesAreLeftOutAgain(t *testing.T) {
 func FuzzRemovedLine(f *testing.F) {
 	f.Add("The boat is red (#2)", "- the boat is not red")
 	f.Add("9 March, 4 %", "* ２ \u2028 [no evidence]")
-	judge := Of(summarize.ItemsOf(hall(), summarize.MostOfMessage))
+	judge := Of(summarize.ItemsOf(hall(), summarize.MaxMessage))
 	f.Fuzz(func(t *testing.T, a, b string) {
 		check.Equal(t, "the other way round", judge.repeatsLine(a, b), judge.repeatsLine(b, a))
 		check.That(t, words.Fold(a) == "" || judge.repeatsLine(a, a), "%q does not repeat itself", a)

@@ -15,7 +15,7 @@ var nothingLine = lazy.Pattern(`(?i)^[ \t]*(?:[-*•][ \t]+)?[(*_\[]{0,3}(?:none
 	`not (?:applicable|mentioned|specified|stated)|keine?|nichts|aucune?|néant|ningun[oa]|nada|nenhuma?|nessun[oa]|geen|inga?|brak|нет|не указано|` +
 	`无|無|なし|特になし|없음|해당 없음|لا يوجد|yok)[.。)*_\]]{0,4}[ \t]*$`)
 
-// withoutRepeats removes from a summary with headings the lines that say nothing, and those that stand in it twice: some
+// withoutRepeats removes from a summary with headings the lines that say nothing, and those that are in it twice: some
 // models write their summary and then write it again, below a rule or an announcement.
 func withoutRepeats(text string) string {
 	if !summarize.HasHeadings(text) || strings.Contains(text, "```") || strings.Contains(text, "~~~") {

@@ -36,7 +36,7 @@ func textOfMessages(items []summarize.Item) string {
 	var texts []string
 	for _, it := range items {
 		if it.From == it.To {
-			texts = append(texts, it.Said.Text)
+			texts = append(texts, it.Message.Text)
 		}
 	}
 	if len(texts) < fewest {
@@ -49,7 +49,7 @@ func textOfMessages(items []summarize.Item) string {
 func speakersOf(items []summarize.Item) map[string]bool {
 	names := map[string]bool{}
 	for _, it := range items {
-		for _, k := range keysOf("by " + it.Said.Author) {
+		for _, k := range keysOf("by " + it.Message.Author) {
 			names[k.short] = true
 		}
 	}
@@ -82,14 +82,14 @@ func (t *spanText) namesSpeaker(text string) bool {
 // quotes reports whether a message of the span contains the text.
 func (t *spanText) quotes(text string) bool {
 	text = flat(text)
-	return slices.ContainsFunc(t.items, func(it summarize.Item) bool { return strings.Contains(flat(it.Said.Text), text) })
+	return slices.ContainsFunc(t.items, func(it summarize.Item) bool { return strings.Contains(flat(it.Message.Text), text) })
 }
 
 // says reports whether a message of the span contains a phrase, in capitals or not.
 func (t *spanText) says(phrase string) bool {
 	phrase = strings.ToLower(flat(phrase))
 	for _, it := range t.items {
-		if strings.Contains(strings.ToLower(flat(it.Said.Text)), phrase) {
+		if strings.Contains(strings.ToLower(flat(it.Message.Text)), phrase) {
 			return true
 		}
 	}
@@ -105,7 +105,7 @@ func (t *spanText) startsWithSpeaker(line string) bool {
 // wordless reports whether the span has no words apart from its labels, as a part of a long message that is a row of dashes: then
 // its summary can only say what it looks like, in words of its own.
 func (t *spanText) wordless() bool {
-	return !slices.ContainsFunc(t.items, func(it summarize.Item) bool { return len(keysOf(cmp.Or(it.Said.Text, it.Text))) > 0 })
+	return !slices.ContainsFunc(t.items, func(it summarize.Item) bool { return len(keysOf(cmp.Or(it.Message.Text, it.Text))) > 0 })
 }
 
 func (t *spanText) covers(seq int64) bool {

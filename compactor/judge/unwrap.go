@@ -43,7 +43,7 @@ func trim(text string) string {
 }
 
 // unwrap returns a text without its outermost wrapper; the text itself if it has none. Reasoning may
-// stand before the wrapper or within it.
+// are before the wrapper or within it.
 func (j *Judge) unwrap(text string) string {
 	if inner, found := j.outOfJSON(text); found {
 		return inner
@@ -160,7 +160,7 @@ func cutFold(text, separator string) (before, after string, found bool) {
 	return text[:at[0]], text[at[1]:], true
 }
 
-// headingTag matches a tag that may stand for a heading: <decisions>, </open_questions>
+// headingTag matches a tag that may be a heading: <decisions>, </open_questions>
 var headingTag = lazy.Pattern(`<(/?)([A-Za-z][A-Za-z_-]*)>`)
 
 // withHeadings converts the elements of a text that begins with one into headings, where they have
@@ -187,13 +187,13 @@ func withHeadings(text string) (string, bool) {
 	return summarize.JoinParts([]string{text}), true // without the empty ones
 }
 
-// quotationMarks are what models put around a whole summary.
+// quotationMarks are what models put around a full summary.
 var quotationMarks = [][2]string{{`"""`, `"""`}, {"'''", "'''"}, {"“", "”"}, {"«", "»"}, {"「", "」"}, {"<<<", ">>>"}, {"<![CDATA[", "]]>"}}
 
 // boxed matches a text in the box in which models that are trained on mathematics put their answer.
 var boxed = lazy.Pattern(`(?s)\A\$*\s*\\boxed\{(.*)\}\s*\$*\z`)
 
-// outOfQuote takes a summary out of a quotation: marks stand around it, or all of its lines begin
+// outOfQuote takes a summary out of a quotation: marks are around it, or all of its lines begin
 // with ">".
 func outOfQuote(text string) (string, bool) {
 	for _, marks := range quotationMarks {

@@ -1,4 +1,4 @@
-// Small models write their summary as JSON where none is asked for: as a string, a list of lines, an
+// Small models write their summary as JSON where none is requested: as a string, a list of lines, an
 // object by heading, the arguments of a call, or one of these inside another.
 
 package judge
@@ -16,7 +16,7 @@ import (
 // jsonLine matches where a line begins that may be JSON.
 var jsonLine = lazy.Pattern(`(?m)^[ \t]*[{\[]`)
 
-// outOfJSON takes a summary out of JSON that is the whole text, or all of it but an announcement and
+// outOfJSON takes a summary out of JSON that is the full text, or all of it but an announcement and
 // an offer. JSON that the people themselves wrote stays, unless it is everything.
 func (j *Judge) outOfJSON(text string) (string, bool) {
 	if text == "" {
@@ -254,7 +254,7 @@ func citationOf(object []field) string {
 	return " (" + strings.Join(seqs, ", ") + ")"
 }
 
-// listed returns the lines of a value that stands under a heading, each as a list item.
+// listed returns the lines of a value that is under a heading, each as a list item.
 func listed(value any) string {
 	lines := []string{writtenIn(value)}
 	if list, isList := value.([]any); isList {

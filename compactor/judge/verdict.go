@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -22,7 +23,7 @@ type verdict struct {
 
 // comparison compares a claim with the evidence.
 type comparison struct {
-	*evidence
+	e     *evidence
 	claim *claim
 }
 
@@ -39,8 +40,8 @@ func (x *comparison) judge() verdict {
 	if missing != 0 {
 		return verdict{wrong: fmt.Sprintf("there is no message #%d", missing)}
 	}
-	if own := x.quoted(cited); len(own) > 0 {
-		return verdict{seqs: x.seqsOf(own), on: own}
+	if quoting := x.quoted(cited); len(quoting) > 0 {
+		return verdict{seqs: x.seqsOf(quoting), on: quoting}
 	}
 	telling := slices.DeleteFunc(slices.Clone(cited), func(i int) bool { return !x.tells(i) })
 	why, found := x.checkSpeaker(cited, telling)
@@ -58,6 +59,11 @@ func (x *comparison) judge() verdict {
 	if !found {
 		return verdict{unknown: true}
 	}
+	return x.rest(cited, telling)
+}
+
+// rest returns what a claim rests on that the cited messages do not contradict. telling are those of them that say something of it.
+func (x *comparison) rest(cited, telling []int) verdict {
 	switch {
 	case len(x.claim.keys) == 0 && len(cited) > 0: // it has no words to compare
 		telling = cited
@@ -67,42 +73,42 @@ func (x *comparison) judge() verdict {
 		telling = x.search()
 		if len(telling) == 0 {
 			telling = x.answers(cited)
-		} else if !x.saidByLeader(telling) {
+		} else if !x.isByLeader(telling) {
 			return verdict{unknown: true}
 		}
 	case !x.covers(telling):
 		telling = nil
 	}
-	own := slices.DeleteFunc(slices.Clone(telling), func(i int) bool { return i >= x.own })
-	if len(own) > 0 {
-		telling = own
+	inSpan := slices.DeleteFunc(slices.Clone(telling), func(i int) bool { return i >= x.e.spanEnd })
+	if len(inSpan) > 0 {
+		telling = inSpan
 	}
 	return verdict{seqs: x.seqsOf(telling), on: telling}
 }
 
-// saidByLeader reports whether one of the passages is by the person with whom the line begins, or mentions that person; true if it
+// isByLeader reports whether one of the passages is by the person with whom the line begins, or mentions that person; true if it
 // begins with nobody.
-func (x *comparison) saidByLeader(passages []int) bool {
+func (x *comparison) isByLeader(passages []int) bool {
 	return !x.claim.leads || len(x.claim.people) == 0 || slices.ContainsFunc(passages, func(i int) bool {
-		return i >= x.own || x.passages[i].author == x.claim.people[0] || slices.Contains(x.namedIn(i), x.claim.people[0])
+		return i >= x.e.spanEnd || x.e.passages[i].author == x.claim.people[0] || slices.Contains(x.e.namedIn(i), x.claim.people[0])
 	})
 }
 
 // writtenBy returns the line of an earlier summary that a person wrote and that a line repeats; nil if there is none. Nobody
 // judges it.
 func (x *comparison) writtenBy() *passage {
-	at := slices.IndexFunc(x.passages, func(p passage) bool { return p.by.Name != "" && summarize.Statement(p.text) == x.claim.text })
+	at := slices.IndexFunc(x.e.passages, func(p passage) bool { return p.by.Name != "" && summarize.Statement(p.text) == x.claim.text })
 	if at < 0 {
 		return nil
 	}
-	return &x.passages[at]
+	return &x.e.passages[at]
 }
 
 // quoted returns the cited messages of the span that have the very words of a line.
 func (x *comparison) quoted(cited []int) []int {
 	words := flat(strings.TrimRight(x.claim.text, " ."))
 	return slices.DeleteFunc(slices.Clone(cited), func(i int) bool {
-		return words == "" || i >= x.own || !strings.Contains(flat(x.passages[i].text), words)
+		return words == "" || i >= x.e.spanEnd || !strings.Contains(flat(x.e.passages[i].text), words)
 	})
 }
 
@@ -110,8 +116,8 @@ func (x *comparison) quoted(cited []int) []int {
 // span that was not shown is passed over.
 func (x *comparison) resolve() (passages []int, missing int64) {
 	for _, seq := range x.claim.cited {
-		at := x.at[seq]
-		if len(at) == 0 && (seq < x.first || seq > x.last) && !x.reference[seq] {
+		at := x.e.at[seq]
+		if len(at) == 0 && (seq < x.e.first || seq > x.e.last) && !x.e.reference[seq] {
 			return nil, seq
 		}
 		passages = append(passages, at...)
@@ -126,14 +132,14 @@ func (x *comparison) tells(i int) bool {
 	if x.claim.foreign {
 		return true
 	}
-	if own := x.overlap(i); own.words >= leastShared || x.sharesFact(i) {
+	if o := x.overlap(i); o.words >= leastShared || x.sharesFact(i) {
 		return true
 	}
-	p := x.read(i)
-	if i >= x.own || !slices.Contains(x.claim.people, p.author) {
+	p := x.e.read(i)
+	if i >= x.e.spanEnd || !slices.Contains(x.claim.people, p.author) {
 		return false
 	}
-	for k := max(i-3, 0); k <= min(i+1, x.own-1); k++ {
+	for k := max(i-3, 0); k <= min(i+1, x.e.spanEnd-1); k++ {
 		if o := x.overlap(k); k != i && o.words >= leastShared && (p.words <= shortAnswer || o.shared >= 2) {
 			return true
 		}
@@ -152,7 +158,7 @@ func (x *comparison) sharesFact(i int) bool {
 	if !x.claim.hasFacts() {
 		return false // so the passage need not be read
 	}
-	p := x.read(i)
+	p := x.e.read(i)
 	for _, n := range x.claim.facts.Numbers {
 		if !n.Weak && !n.Dated && slices.ContainsFunc(p.facts.Numbers, func(m facts.Number) bool { return !m.Weak && facts.Same(n, m) }) {
 			return true
@@ -177,13 +183,13 @@ func (x *comparison) covers(passages []int) bool {
 	if x.claim.foreign || len(x.claim.keys) == 0 {
 		return true
 	}
-	all := x.near(passages)
+	all := x.e.near(passages)
 	found := 0.0
 	sum := 0.0
 	for _, k := range x.claim.keys {
 		sum += k.weight
 		for _, i := range all {
-			if weight := max(x.passages[i].keys[k.short], x.passages[i].keys[k.stem]); weight > 0 {
+			if weight := max(x.e.passages[i].keys[k.short], x.e.passages[i].keys[k.stem]); weight > 0 {
 				found += k.weight
 				break
 			}
@@ -203,7 +209,7 @@ func (x *comparison) answers(cited []int) []int {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(cited), func(i int) bool {
-		return x.passages[i].words > shortAnswer || !slices.Contains(x.claim.people, x.passages[i].author)
+		return x.e.passages[i].words > shortAnswer || !slices.Contains(x.claim.people, x.e.passages[i].author)
 	})
 }
 
@@ -215,7 +221,7 @@ func (x *comparison) states(passages []int) bool {
 			continue
 		}
 		number := x.number(n, passages, nil)
-		if !x.hasNumber(n, passages) && !number.derives(false) && !number.halves() {
+		if !x.e.hasNumber(n, passages) && !number.derives(false) && !number.halves() {
 			return false
 		}
 		some = true
@@ -223,7 +229,7 @@ func (x *comparison) states(passages []int) bool {
 	return some
 }
 
-// search returns the passages that say most of a line which cites none that does; at most mostFound.
+// search returns the passages that say most of a line which cites none that does; at most maxFound.
 func (x *comparison) search() (best []int) {
 	type hit struct {
 		at    int
@@ -232,14 +238,14 @@ func (x *comparison) search() (best []int) {
 	var hits []hit
 	sum := 0.0
 	for _, k := range x.claim.keys {
-		rarity := x.rarityOf(k)
+		rarity := max(x.e.rarity[k.short], x.e.rarity[k.stem])
 		if rarity == 0 { // no message has it
-			rarity = math.Log(1 + float64(len(x.passages)))
+			rarity = math.Log(1 + float64(len(x.e.passages)))
 		}
 		sum += k.weight * rarity
 	}
 	for i, o := range x.overlaps() {
-		if x.passages[i].author != noPerson && slices.Contains(x.claim.people, x.passages[i].author) {
+		if x.e.passages[i].author != noPerson && slices.Contains(x.claim.people, x.e.passages[i].author) {
 			o.words *= 1.5
 		}
 		if o.words > 0 || len(x.claim.keys) == 0 {
@@ -249,8 +255,8 @@ func (x *comparison) search() (best []int) {
 			hits = append(hits, hit{i, o.words})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return cmpFloat(b.words, a.words) })
-	for _, h := range hits[:min(len(hits), mostFound)] {
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.words, a.words) })
+	for _, h := range hits[:min(len(hits), maxFound)] {
 		if h.words >= leastFound*sum && h.words >= hits[0].words/2 {
 			best = append(best, h.at)
 		}
@@ -260,31 +266,19 @@ func (x *comparison) search() (best []int) {
 }
 
 const (
-	mostFound  = 3
+	maxFound   = 3
 	leastFound = 0.15 // share of a line's words, by rarity, in a message on which it rests without citing it
 )
-
-func (e *evidence) rarityOf(k key) float64 { return max(e.rarity[k.short], e.rarity[k.stem]) }
-
-func cmpFloat(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
-}
 
 // seqsOf returns the messages of passages: those that a line cites, if it cites any of a passage.
 func (x *comparison) seqsOf(passages []int) (seqs []int64) {
 	for _, i := range passages {
-		own := x.passages[i].seqs
-		named := slices.DeleteFunc(slices.Clone(own), func(seq int64) bool { return !slices.Contains(x.claim.cited, seq) })
+		seqsOfPassage := x.e.passages[i].seqs
+		named := slices.DeleteFunc(slices.Clone(seqsOfPassage), func(seq int64) bool { return !slices.Contains(x.claim.cited, seq) })
 		if len(named) > 0 {
-			own = named
+			seqsOfPassage = named
 		}
-		seqs = append(seqs, own...)
+		seqs = append(seqs, seqsOfPassage...)
 	}
 	slices.Sort(seqs)
 	return slices.Compact(seqs)

@@ -52,7 +52,7 @@ func (x *comparison) isOfAnother(cited []int, has, other func(i int, f facts.Tex
 		least = 0.9
 	}
 	var ofFact, ofOther []clause
-	for _, clause := range x.clauses(cited[0]) {
+	for _, clause := range x.e.clauses(cited[0]) {
 		switch {
 		case has(cited[0], clause.facts):
 			ofFact = append(ofFact, clause)
@@ -61,15 +61,15 @@ func (x *comparison) isOfAnother(cited []int, has, other func(i int, f facts.Tex
 		}
 	}
 	if len(ofFact) == 0 || !slices.ContainsFunc(ofOther, func(of clause) bool {
-		return x.claim.sharedBut(ofFact, []clause{of}) <= mostOfFact && x.claim.sharedBut([]clause{of}, ofFact) >= least
+		return x.claim.sharedBut(ofFact, []clause{of}) <= maxOfFact && x.claim.sharedBut([]clause{of}, ofFact) >= least
 	}) {
 		return -1
 	}
 	return cited[0]
 }
 
-// mostOfFact is the weight of the words that a line may share with the clause of a fact though it is about another clause.
-const mostOfFact = 0.4
+// maxOfFact is the weight of the words that a line may share with the clause of a fact though it is about another clause.
+const maxOfFact = 0.4
 
 // sharedBut is the weight of the words that a line shares with clauses but not with others.
 func (c *claim) sharedBut(clauses, others []clause) (weight float64) {
@@ -86,7 +86,7 @@ func (c *claim) sharedBut(clauses, others []clause) (weight float64) {
 
 // ofAnother is isOfAnother for a date.
 func (x *dateCheck) ofAnother() int {
-	meets := func(i int, o facts.Date) bool { return facts.Meet(x.d, x.passages[i].at, o, x.passages[i].at) }
+	meets := func(i int, o facts.Date) bool { return facts.Meet(x.d, x.e.passages[i].at, o, x.e.passages[i].at) }
 	return x.isOfAnother(x.cited,
 		func(i int, f facts.Text) bool {
 			return slices.ContainsFunc(f.Dates, func(o facts.Date) bool { return !o.Soft && meets(i, o) })
@@ -94,7 +94,7 @@ func (x *dateCheck) ofAnother() int {
 		func(i int, f facts.Text) bool {
 			return slices.ContainsFunc(f.Dates, func(o facts.Date) bool {
 				return !o.Soft && (o.Day != 0) == (x.d.Day != 0) && !slices.ContainsFunc(x.claim.facts.Dates, func(of facts.Date) bool {
-					return !of.Soft && facts.Meet(of, x.passages[i].at, o, x.passages[i].at)
+					return !of.Soft && facts.Meet(of, x.e.passages[i].at, o, x.e.passages[i].at)
 				})
 			})
 		})

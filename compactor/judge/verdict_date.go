@@ -18,7 +18,7 @@ type dateCheck struct {
 func (x *comparison) checkDates(cited, telling []int) (wrong string, found bool) {
 	found = true
 	for _, d := range x.claim.facts.Dates {
-		if d.Soft || d.Loose || x.cast.isNamed(d) {
+		if d.Soft || d.Loose || x.e.cast.isNamed(d) {
 			continue
 		}
 		date := &dateCheck{x, d, cited}
@@ -36,7 +36,7 @@ func (x *comparison) checkDates(cited, telling []int) (wrong string, found bool)
 
 // check looks for the date.
 func (x *dateCheck) check(telling []int) (wrong string, found bool) {
-	if x.hasDate(x.d, x.cited) {
+	if x.e.hasDate(x.d, x.cited) {
 		return "", x.ofAnother() < 0
 	}
 	if x.isAway() {
@@ -44,26 +44,26 @@ func (x *dateCheck) check(telling []int) (wrong string, found bool) {
 	}
 	if i, other := x.otherDate(telling); i >= 0 && !x.besideSays(i, x.isAt) {
 		if sameForm(x.d, other) && !x.hasLength(i) && !x.hasAnyDate(x.cited) {
-			return fmt.Sprintf("#%d has a different date", x.passages[i].seqs[0]), false
+			return fmt.Sprintf("#%d has a different date", x.e.passages[i].seqs[0]), false
 		}
 		return "", false
 	}
-	i, _ := x.otherDate(x.inSpan(x.cited))
+	i, _ := x.otherDate(x.e.inSpan(x.cited))
 	differs := i >= 0
-	i, _ = x.otherDate(x.inSpan(x.byLeader(x.cited)))
+	i, _ = x.otherDate(x.e.inSpan(x.byLeader(x.cited)))
 	if i >= 0 { // whom the line is about says another date
 		return "", false
 	}
-	return "", x.hasDate(x.d, x.near(x.cited)) || x.elsewhere(differs, x.isAt)
+	return "", x.e.hasDate(x.d, x.e.near(x.cited)) || x.elsewhere(differs, x.isAt)
 }
 
 // isAt reports whether a passage has the date.
-func (x *dateCheck) isAt(i int) bool { return x.hasDate(x.d, []int{i}) }
+func (x *dateCheck) isAt(i int) bool { return x.e.hasDate(x.d, []int{i}) }
 
 // isNamed reports whether the month of a date may be the name of somebody, such as Jun or April.
 func (c *cast) isNamed(d facts.Date) bool {
 	return d.Month != 0 && d.Day == 0 && d.Year == 0 && slices.ContainsFunc(c.people, func(p person) bool {
-		return slices.Contains(facts.Read(p.shown, c.languages).Dates, d)
+		return slices.Contains(facts.Read(p.written, c.languages).Dates, d)
 	})
 }
 
@@ -72,15 +72,15 @@ func (c *cast) isNamed(d facts.Date) bool {
 func (x *dateCheck) isCounted() bool {
 	today := facts.Date{Weekday: -1}
 	written := slices.ContainsFunc(x.cited, func(i int) bool {
-		at := x.passages[i].at
+		at := x.e.passages[i].at
 		return facts.Meet(x.d, at, today, at)
 	})
-	return written && x.d.Day != 0 && x.d.Month != 0 && slices.ContainsFunc(x.claim.facts.Dates, func(o facts.Date) bool { return o != x.d && x.hasDate(o, x.cited) })
+	return written && x.d.Day != 0 && x.d.Month != 0 && slices.ContainsFunc(x.claim.facts.Dates, func(o facts.Date) bool { return o != x.d && x.e.hasDate(o, x.cited) })
 }
 
 // isFixed reports whether it is certain which day a line means by tomorrow or yesterday: all messages are of one day.
 func (x *dateCheck) isFixed(telling []int) bool {
-	return x.d.Near != 0 && x.own > 0 && len(telling) > 0 && x.passages[0].at.YearDay() == x.passages[x.own-1].at.YearDay()
+	return x.d.Near != 0 && x.e.spanEnd > 0 && len(telling) > 0 && x.e.passages[0].at.YearDay() == x.e.passages[x.e.spanEnd-1].at.YearDay()
 }
 
 // sameForm reports whether two dates state the same of a day: its date, its weekday, or its distance. One that states something else
@@ -90,14 +90,14 @@ func sameForm(d, o facts.Date) bool {
 }
 
 // hasAnyDate reports whether passages have one of the dates of a line.
-func (x *comparison) hasAnyDate(passages []int) bool {
-	return slices.ContainsFunc(x.claim.facts.Dates, func(d facts.Date) bool { return !d.Soft && x.hasDate(d, passages) })
+func (x *dateCheck) hasAnyDate(passages []int) bool {
+	return slices.ContainsFunc(x.claim.facts.Dates, func(d facts.Date) bool { return !d.Soft && x.e.hasDate(d, passages) })
 }
 
 // hasLength reports whether a line or a message has a length of time in days or more, such as a week before the party: a date may be
 // counted from another one.
-func (x *comparison) hasLength(i int) bool {
-	return len(lengthsOf(x.claim.facts)) > 0 || len(lengthsOf(x.read(i).facts)) > 0
+func (x *dateCheck) hasLength(i int) bool {
+	return len(lengthsOf(x.claim.facts)) > 0 || len(lengthsOf(x.e.read(i).facts)) > 0
 }
 
 // lengthsOf returns the lengths of time in a text, in days.
@@ -121,10 +121,10 @@ func (x *dateCheck) isAway() bool {
 	}
 	lengths := lengthsOf(x.claim.facts)
 	for _, i := range x.cited {
-		lengths = append(lengths, lengthsOf(x.read(i).facts)...)
+		lengths = append(lengths, lengthsOf(x.e.read(i).facts)...)
 	}
-	for _, i := range x.near(x.cited) {
-		p := x.read(i)
+	for _, i := range x.e.near(x.cited) {
+		p := x.e.read(i)
 		for _, o := range p.facts.Dates {
 			if o.Day != 0 && slices.ContainsFunc(o.Spans(p.at), func(from facts.Span) bool { return awayFrom(from, lengths, x.d.Spans(p.at)) }) {
 				return true
@@ -144,9 +144,9 @@ func awayFrom(from facts.Span, lengths []int, others []facts.Span) bool {
 }
 
 // otherDate returns a message that states a date which the line does not have, and that date; -1 if there is none.
-func (x *comparison) otherDate(telling []int) (passage int, other facts.Date) {
+func (x *dateCheck) otherDate(telling []int) (passage int, other facts.Date) {
 	for _, i := range telling {
-		p := x.read(i)
+		p := x.e.read(i)
 		if p.facts.Cut {
 			continue
 		}
@@ -188,8 +188,8 @@ func (e *evidence) hasDate(d facts.Date, passages []int) bool {
 	}
 	for _, i := range passages {
 		p := e.read(i)
-		own := facts.Date{Weekday: -1}
-		if !hard && (d.Day != 0 || d.Month != 0) && !p.at.IsZero() && facts.Meet(d, p.at, own, p.at) {
+		today := facts.Date{Weekday: -1}
+		if !hard && (d.Day != 0 || d.Month != 0) && !p.at.IsZero() && facts.Meet(d, p.at, today, p.at) {
 			return true
 		}
 		if hard {

@@ -26,11 +26,11 @@ func (x *comparison) number(n facts.Number, cited, near []int) *numberCheck {
 // checkNumbers looks for each number of the line in the messages that it cites and in what they add up to; then, unless they have
 // another number that the line leaves out, in the messages around them and in others that say something of it.
 func (x *comparison) checkNumbers(cited, telling []int) (wrong string, found bool) {
-	near := x.near(cited)
+	near := x.e.near(cited)
 	found = true
 	for _, n := range x.claim.facts.Numbers {
 		number := x.number(n, cited, near)
-		if n.Weak && !n.Dated && n.Amount() > 1 && !x.hasNumber(n, cited) { // sei biglietti, which is six, but sei is also "you are"
+		if n.Weak && !n.Dated && n.Amount() > 1 && !x.e.hasNumber(n, cited) { // sei biglietti, which is six, but sei is also "you are"
 			i, _ := number.rival()
 			found = found && i < 0
 		}
@@ -49,7 +49,7 @@ func (x *comparison) checkNumbers(cited, telling []int) (wrong string, found boo
 // check looks for the number.
 func (x *numberCheck) check(telling []int) (wrong string, found bool) {
 	i, other := x.rival()
-	has := x.hasNumber(x.n, x.cited)
+	has := x.e.hasNumber(x.n, x.cited)
 	if i < 0 && has {
 		return "", x.ofAnother() < 0 && !x.isReplaced() && !x.isDenied()
 	}
@@ -59,23 +59,23 @@ func (x *numberCheck) check(telling []int) (wrong string, found bool) {
 	certain := !has && !x.mayCompute()
 	if i < 0 {
 		i, other = x.other(telling)
-		certain = certain && i >= 0 && (rivals(x.n, other) || x.claim.counts() == 1 && x.onlyNumber(i))
+		certain = certain && i >= 0 && (rivals(x.n, other) || x.claim.counts() == 1 && x.e.onlyNumber(i))
 	}
 	found = true
 	if i >= 0 && !x.besideSays(i, x.isAt) {
 		if certain && !x.otherRates(i) {
-			return fmt.Sprintf("#%d has %s, not %s", x.passages[i].seqs[0], other.Text, x.n.Text), false
+			return fmt.Sprintf("#%d has %s, not %s", x.e.passages[i].seqs[0], other.Text, x.n.Text), false
 		}
 		found = false
 	}
-	if !x.n.Ordinal && !x.hasNumber(x.n, x.near) && !x.elsewhere(x.differs(), x.isAt) && !x.isListed() {
+	if !x.n.Ordinal && !x.e.hasNumber(x.n, x.near) && !x.elsewhere(x.differs(), x.isAt) && !x.isListed() {
 		found = false
 	}
 	return "", found
 }
 
 // isAt reports whether a passage has the number.
-func (x *numberCheck) isAt(i int) bool { return x.hasNumber(x.n, []int{i}) }
+func (x *numberCheck) isAt(i int) bool { return x.e.hasNumber(x.n, []int{i}) }
 
 // isReplaced reports whether the last cited message that counts the same has another number than the line, which has that of an
 // earlier one: a hundred shirts, and then sixty.
@@ -84,10 +84,10 @@ func (x *numberCheck) isReplaced() bool {
 		return false
 	}
 	last := x.cited[len(x.cited)-1]
-	if x.hasNumber(x.n, []int{last}) {
+	if x.e.hasNumber(x.n, []int{last}) {
 		return false
 	}
-	return slices.ContainsFunc(x.read(last).facts.Numbers, func(m facts.Number) bool {
+	return slices.ContainsFunc(x.e.read(last).facts.Numbers, func(m facts.Number) bool {
 		return isValue(m) && m.Unit == x.n.Unit && !m.Ordinal && !x.claim.has(m) && (x.n.Unit != facts.None || len(m.Of) == 0 || facts.SameThing(x.n, m))
 	})
 }
@@ -99,7 +99,7 @@ func (x *numberCheck) isDenied() bool {
 	}
 	denied := false
 	for _, i := range x.cited {
-		p := x.read(i)
+		p := x.e.read(i)
 		for _, m := range p.facts.Numbers {
 			if !facts.Same(x.n, m) {
 				continue
@@ -117,10 +117,10 @@ func (x *numberCheck) isDenied() bool {
 func (x *numberCheck) other(telling []int) (passage int, other facts.Number) {
 	passage = -1
 	for _, i := range telling {
-		if x.read(i).facts.Cut {
+		if x.e.read(i).facts.Cut {
 			continue
 		}
-		for _, m := range x.read(i).facts.Numbers {
+		for _, m := range x.e.read(i).facts.Numbers {
 			if !m.Weak && !m.Dated && !(m.Day && (x.n.Unit != facts.None || len(x.n.Of) > 0)) && m.Ordinal == x.n.Ordinal && m.Code == x.n.Code && facts.Comparable(x.n, m) && !x.claim.has(m) && (passage < 0 || rivals(x.n, m) && !rivals(x.n, other)) {
 				passage = i
 				other = m
@@ -144,7 +144,7 @@ func (e *evidence) onlyNumber(i int) bool {
 // beside returns the passages that are no part of the span and say something of a line.
 func (x *comparison) beside() (all []int) {
 	for i, o := range x.overlaps() {
-		if i >= x.own && o.shared > 0 {
+		if i >= x.e.spanEnd && o.shared > 0 {
 			all = append(all, i)
 		}
 	}
@@ -173,9 +173,9 @@ func (e *evidence) hasNumber(n facts.Number, passages []int) bool {
 
 // isListed reports whether a cited passage lists as many things, with or without a word such as "and" before the last one.
 func (x *numberCheck) isListed() bool {
-	const fewest, most = 3, 12
-	return len(x.n.Values) > 0 && x.n.Values[0] >= fewest && x.n.Values[0] <= most && slices.ContainsFunc(x.cited, func(i int) bool {
-		text := x.passages[i].text
+	const minListed, maxListed = 3, 12
+	return len(x.n.Values) > 0 && x.n.Values[0] >= minListed && x.n.Values[0] <= maxListed && slices.ContainsFunc(x.cited, func(i int) bool {
+		text := x.e.passages[i].text
 		apart := float64(strings.Count(text, ",") + strings.Count(text, "、") + strings.Count(text, "，") + 1)
 		return x.n.Values[0] == apart || x.n.Values[0] == apart+1
 	})
@@ -202,13 +202,13 @@ func meansYear(p *passage, n facts.Number) bool {
 
 // differs reports whether a message of the span that the line cites has a number that may be meant by n, and is another one.
 func (x *numberCheck) differs() bool {
-	i, _ := x.other(x.inSpan(x.cited))
+	i, _ := x.other(x.e.inSpan(x.cited))
 	return i >= 0
 }
 
 // inSpan returns those of the passages that are of the span.
 func (e *evidence) inSpan(passages []int) []int {
-	return slices.DeleteFunc(slices.Clone(passages), func(i int) bool { return i >= e.own })
+	return slices.DeleteFunc(slices.Clone(passages), func(i int) bool { return i >= e.spanEnd })
 }
 
 // elsewhere reports whether a message that the line does not cite, but that shares a word with it, has something. What was shown
@@ -216,7 +216,7 @@ func (e *evidence) inSpan(passages []int) []int {
 func (x *comparison) elsewhere(onlyMessages bool, has func(int) bool) bool {
 	all := x.overlaps()
 	if onlyMessages {
-		all = all[:x.own]
+		all = all[:x.e.spanEnd]
 	}
 	for i, o := range all {
 		if o.shared > 0 && has(i) {

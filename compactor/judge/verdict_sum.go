@@ -20,14 +20,14 @@ func (x *numberCheck) mayCompute() bool {
 	}
 	counting := 0
 	for _, i := range x.cited {
-		if slices.ContainsFunc(x.read(i).facts.Numbers, isValue) {
+		if slices.ContainsFunc(x.e.read(i).facts.Numbers, isValue) {
 			counting++
 		}
-		if x.read(i).facts.Half {
+		if x.e.read(i).facts.Half {
 			return true
 		}
 	}
-	values, _ := x.values(x.cited)
+	values, _ := x.e.values(x.cited)
 	return counting > 1 || isProduct(x.n.Amount(), values, calendar)
 }
 
@@ -48,8 +48,8 @@ func (x *numberCheck) derivesBeside(hasRival bool) bool {
 	if math.Mod(round, 5) == 0 {
 		return false
 	}
-	own, ownPercents := x.values(x.cited)
-	others, percents := x.values(x.near)
+	values, valuePercents := x.e.values(x.cited)
+	others, percents := x.e.values(x.near)
 	for _, a := range x.addends(x.cited, hasRival) {
 		for _, b := range x.addends(x.near, hasRival) {
 			if x.n.Values[0] == a+b || x.n.Values[0] == math.Abs(a-b) {
@@ -57,7 +57,7 @@ func (x *numberCheck) derivesBeside(hasRival bool) bool {
 			}
 		}
 	}
-	return sharesOf(x.n.Values[0], own, percents) || sharesOf(x.n.Values[0], others, ownPercents)
+	return sharesOf(x.n.Values[0], values, percents) || sharesOf(x.n.Values[0], others, valuePercents)
 }
 
 // values returns the numbers of passages, and those in percent as parts of one.
@@ -85,7 +85,7 @@ func isValue(m facts.Number) bool {
 // of that thing, of one that the line names, or of none that is known.
 func (x *numberCheck) addends(passages []int, hasRival bool) (values []float64) {
 	for _, i := range passages {
-		for _, m := range x.read(i).facts.Numbers {
+		for _, m := range x.e.read(i).facts.Numbers {
 			if !isValue(m) || m.Unit == facts.Clock || len(m.Part) > 0 {
 				continue
 			}
@@ -107,10 +107,10 @@ func (x *numberCheck) addends(passages []int, hasRival bool) (values []float64) 
 
 // halves reports whether a number is half of one in the passages, if one of them speaks of halves.
 func (x *numberCheck) halves() bool {
-	if !slices.ContainsFunc(x.cited, func(i int) bool { return x.read(i).facts.Half }) {
+	if !slices.ContainsFunc(x.cited, func(i int) bool { return x.e.read(i).facts.Half }) {
 		return false
 	}
-	values, _ := x.values(x.cited)
+	values, _ := x.e.values(x.cited)
 	return slices.ContainsFunc(values, func(v float64) bool { return slices.Contains(x.n.Values, v/2) })
 }
 
@@ -132,12 +132,12 @@ func (x *numberCheck) elides() bool {
 		return false
 	}
 	thousands := slices.ContainsFunc(x.near, func(i int) bool {
-		return slices.ContainsFunc(x.read(i).facts.Numbers, func(m facts.Number) bool {
+		return slices.ContainsFunc(x.e.read(i).facts.Numbers, func(m facts.Number) bool {
 			return !m.Dated && len(m.Values) > 0 && m.Values[0] >= 1000 && math.Mod(m.Values[0], 1000) == 0
 		})
 	})
 	return thousands && slices.ContainsFunc(x.cited, func(i int) bool {
-		return slices.ContainsFunc(x.read(i).facts.Numbers, func(m facts.Number) bool {
+		return slices.ContainsFunc(x.e.read(i).facts.Numbers, func(m facts.Number) bool {
 			return !m.Dated && !m.Weak && (m.Unit == facts.None || m.Unit == facts.Money) && len(m.Values) > 0 && 1000*m.Values[0] == x.n.Values[0]
 		})
 	})
@@ -148,7 +148,7 @@ func (x *numberCheck) derives(hasRival bool) bool {
 	if len(x.n.Values) == 0 || x.n.Unit == facts.Clock {
 		return false
 	}
-	values, percents := x.values(x.cited)
+	values, percents := x.e.values(x.cited)
 	plain := values
 	if x.n.Unit != facts.None && x.n.Unit != facts.Percent {
 		plain = slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return slices.Contains(percents, v/100) })
@@ -252,10 +252,10 @@ func (x *numberCheck) isRate() bool {
 	if x.n.Unit != facts.Percent || len(x.n.Values) == 0 {
 		return false
 	}
-	values, _ := x.values(x.cited)
+	values, _ := x.e.values(x.cited)
 	return slices.ContainsFunc(values, func(part float64) bool {
-		return slices.ContainsFunc(values, func(whole float64) bool {
-			return part > 0 && part < whole && math.Abs(x.n.Values[0]-100*part/whole) <= 0.5
+		return slices.ContainsFunc(values, func(total float64) bool {
+			return part > 0 && part < total && math.Abs(x.n.Values[0]-100*part/total) <= 0.5
 		})
 	})
 }
@@ -263,7 +263,7 @@ func (x *numberCheck) isRate() bool {
 // inUnits returns a length of time in the units of those that passages have.
 func (x *numberCheck) inUnits() (values []float64) {
 	for _, i := range x.cited {
-		for _, m := range x.read(i).facts.Numbers {
+		for _, m := range x.e.read(i).facts.Numbers {
 			if value, ok := x.n.In(m.Unit); ok && m.Unit != x.n.Unit {
 				values = append(values, value)
 			}

@@ -17,10 +17,10 @@ func (x *numberCheck) rival() (passage int, other facts.Number) {
 	}
 	passage = -1
 	for _, i := range x.cited {
-		if x.read(i).facts.Cut {
+		if x.e.read(i).facts.Cut {
 			return -1, other
 		}
-		for _, m := range x.passages[i].facts.Numbers {
+		for _, m := range x.e.passages[i].facts.Numbers {
 			switch {
 			case facts.Same(x.n, m) && counts(m) && (len(m.Of) == 0 || facts.SameThing(x.n, m)):
 				return -1, other
@@ -61,9 +61,9 @@ func (c *claim) names(n facts.Number) bool {
 }
 
 // byLeader returns those of the passages whose author the line begins with.
-func (x *comparison) byLeader(passages []int) []int {
+func (x *dateCheck) byLeader(passages []int) []int {
 	return slices.DeleteFunc(slices.Clone(passages), func(i int) bool {
-		return !x.claim.leads || len(x.claim.people) == 0 || x.passages[i].author != x.claim.people[0]
+		return !x.claim.leads || len(x.claim.people) == 0 || x.e.passages[i].author != x.claim.people[0]
 	})
 }
 
@@ -72,7 +72,7 @@ func (x *comparison) byLeader(passages []int) []int {
 // anything beside the span counts.
 func (x *comparison) besideSays(passage int, has func(int) bool) bool {
 	least := 0.0
-	if passage < x.own {
+	if passage < x.e.spanEnd {
 		least = x.overlap(passage).words
 	}
 	return slices.ContainsFunc(x.beside(), func(i int) bool { return x.overlap(i).words >= least && has(i) })
@@ -80,7 +80,7 @@ func (x *comparison) besideSays(passage int, has func(int) bool) bool {
 
 // repeats reports whether a line with one number repeats the one message that it cites and adds no word, so its number is that of
 // the message, and no sum.
-func (x *comparison) repeats(cited []int) bool {
+func (x *numberCheck) repeats(cited []int) bool {
 	return len(cited) == 1 && x.addsNothing(cited[0]) && x.clausesNamed(cited[0]) < 2 && !x.claim.adds()
 }
 
@@ -103,15 +103,15 @@ var ofTotals = words.Set(words.Fold(`each per together altogether total jeder je
 każdy każda razem łącznie каждый каждая вместе итого toplam her birlikte الواحد الواحدة لكل معا المجموع`))
 
 // otherRates reports whether a line states something for another time than a message does: a year instead of a month.
-func (x *comparison) otherRates(i int) bool {
-	of := x.read(i).facts.Rates
+func (x *numberCheck) otherRates(i int) bool {
+	of := x.e.read(i).facts.Rates
 	return len(of) > 0 && slices.ContainsFunc(x.claim.facts.Rates, func(u facts.Unit) bool { return !slices.Contains(of, u) })
 }
 
 // clausesNamed returns how many clauses of a message have a number and a word of the line that no other one has: the line may be of
 // their sum.
-func (x *comparison) clausesNamed(i int) (n int) {
-	all := x.clauses(i)
+func (x *numberCheck) clausesNamed(i int) (n int) {
+	all := x.e.clauses(i)
 	for k := range all {
 		others := slices.Concat(all[:k], all[k+1:])
 		if slices.ContainsFunc(all[k].facts.Numbers, isValue) && x.claim.sharedBut(all[k:k+1], others) >= 0.9 {
@@ -150,7 +150,7 @@ func (x *comparison) addsNothing(i int) bool {
 			continue
 		}
 		sum += k.weight
-		if p := &x.passages[i]; p.keys[k.short] > 0 || p.keys[k.stem] > 0 {
+		if p := &x.e.passages[i]; p.keys[k.short] > 0 || p.keys[k.stem] > 0 {
 			found += k.weight
 		}
 	}

@@ -50,8 +50,8 @@ var cues = []struct {
 }
 
 const (
-	maxMemory = 80 // most tokens of one memory: it is one thing, not a page
-	maxApart  = 4  // most messages from a memory's first message to its last
+	maxMemory = 80 // max tokens of one memory: it is one thing, not a page
+	maxApart  = 4  // max messages from a memory's first message to its last
 
 	// minBeside is the minimum of lasting for a sentence that is kept next to a lasting one.
 	minBeside = -2.5
@@ -67,12 +67,12 @@ type note struct {
 }
 
 // Memories returns the memories in messages, like Extract, without a summary.
-func Memories(messages []chat.Message, most int) []MemoryDraft {
-	return draftMemories(messages, sentencesOf(messages, ""), most)
+func Memories(messages []chat.Message, limit int) []MemoryDraft {
+	return draftMemories(messages, sentencesOf(messages, ""), limit)
 }
 
 // draftMemories returns the memories of a span, best first: for each message of a person its most
-// valuable sentences, together with what the same person said nearby on that day, because people
+// valuable sentences, together with nearby messages of the same person on that day, because people
 // spread one thing over several messages. There are at most limit, and at most one for two messages
 // of people.
 func draftMemories(messages []chat.Message, sentences []*sentence, limit int) []MemoryDraft {
@@ -122,7 +122,7 @@ func draftMemories(messages []chat.Message, sentences []*sentence, limit int) []
 // noteOf returns a note with the lasting sentences of a message, then related ones and attachments
 // while there is room; nil if no sentence is lasting.
 func noteOf(m chat.Message, sentences []*sentence, rarity map[string]float64, names map[string]bool) *note {
-	var said, traces []*sentence
+	var lasting, traces []*sentence
 	for _, s := range sentences {
 		if s.trace {
 			traces = append(traces, s)
@@ -130,15 +130,15 @@ func noteOf(m chat.Message, sentences []*sentence, rarity map[string]float64, na
 		}
 		s.score = s.lasting(names)
 		if s.score > 0 || s.score > minBeside && !s.idle {
-			said = append(said, s)
+			lasting = append(lasting, s)
 		}
 	}
-	slices.SortStableFunc(said, func(a, b *sentence) int { return cmp.Compare(b.score, a.score) })
-	if len(said) == 0 || said[0].score <= 0 {
+	slices.SortStableFunc(lasting, func(a, b *sentence) int { return cmp.Compare(b.score, a.score) })
+	if len(lasting) == 0 || lasting[0].score <= 0 {
 		return nil
 	}
-	n := &note{place: said[0].message, MemoryDraft: MemoryDraft{About: m.Author, Messages: []int64{m.Seq}}}
-	for _, s := range append(said, traces...) {
+	n := &note{place: lasting[0].message, MemoryDraft: MemoryDraft{About: m.Author, Messages: []int64{m.Seq}}}
+	for _, s := range append(lasting, traces...) {
 		tokens := tokens.Estimate(s.alone)
 		if n.tokens+tokens > maxMemory && n.tokens > 0 {
 			break

@@ -4,6 +4,7 @@ package summarize
 
 import (
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -21,7 +22,7 @@ type sentence struct {
 	speaker string // as shown before a colon
 	day     string // "8 May 2023"; empty if the message has no time
 	text    string // as shown below its day, as short as possible
-	alone   string // the whole sentence, understandable alone
+	alone   string // the full sentence, understandable alone
 	terms   []string
 	tokens  int     // of text, space included
 	label   int     // tokens of the speaker's name before it
@@ -53,46 +54,53 @@ func sentencesOf(messages []chat.Message, focus string) []*sentence {
 		if !m.Time.IsZero() {
 			s.day = m.Time.Format(chat.DateFormat)
 		}
-		add := func(text, short string, judge func(*sentence)) {
-			s := s
-			s.text = short
-			if text == "" {
-				return
-			}
-			s.place = len(all)
-			s.terms = distinct(words.Content(s.text))
-			judge(&s)
-			for _, term := range s.terms {
-				if wanted[term] {
-					s.weight += focusWeight
-				}
-			}
-			s.alone = text
-			if s.timed {
-				s.text, s.alone = withDates(short, m.Time, true), withDates(text, m.Time, false)
-			}
-			s.tokens = tokens.Estimate(s.text)
-			all = append(all, &s)
-		}
-		offline := m.Role == llm.RoleAssistant && llm.SaidOffline(m.Text)
+		offline := m.Role == llm.RoleAssistant && llm.IsOffline(m.Text)
 		for _, text := range words.Sentences(withoutFences(m.Text)) {
-			text := trimTalk(oneLine(tokens.Clip(text, maxSentence)), names)
-			add(text, tighten(text), func(s *sentence) {
-				s.judge(names)
-				if offline {
-					s.weight = 0 // only if there is nothing else
-				}
-			})
+			text = trimTalk(oneLine(tokens.Clip(text, maxSentence)), names)
+			one := s.worded(tighten(text))
+			one.judge(names)
+			if offline {
+				one.weight = 0 // only if there is nothing else
+			}
+			all = one.appendTo(all, text, m.Time, wanted)
 		}
 		for _, a := range m.Attachments {
 			text := oneLine(tokens.Clip(a.Words(), maxSentence))
-			add(text, text, func(s *sentence) {
-				s.weight = attachmentWeight
-				s.trace = true
-			})
+			one := s.worded(text)
+			one.weight = attachmentWeight
+			one.trace = true
+			all = one.appendTo(all, text, m.Time, wanted)
 		}
 	}
 	return all
+}
+
+// worded returns a sentence of the same message with a text.
+func (s sentence) worded(text string) *sentence {
+	s.text = text
+	s.terms = distinct(words.Content(text))
+	return &s
+}
+
+// appendTo adds a weighed sentence to others, unless it is empty. full is its text when it is alone, written is when its message
+// was, and wanted are terms that make it worth more.
+func (s *sentence) appendTo(all []*sentence, full string, written time.Time, wanted map[string]bool) []*sentence {
+	if full == "" {
+		return all
+	}
+	s.place = len(all)
+	for _, term := range s.terms {
+		if wanted[term] {
+			s.weight += focusWeight
+		}
+	}
+	s.alone = full
+	if s.timed {
+		s.text = withDates(s.text, written, true)
+		s.alone = withDates(full, written, false)
+	}
+	s.tokens = tokens.Estimate(s.text)
+	return append(all, s)
 }
 
 // speech identifies all sentences of one speaker on one day.

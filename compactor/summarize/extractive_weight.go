@@ -110,10 +110,10 @@ func (s *sentence) lasting(names map[string]bool) float64 {
 	kind := cueIn(text)
 	if foreign(text) { // its verbs are not known
 		if strings.ContainsFunc(text, words.IsUnspaced) { // words are not separated by spaces
-			t.own = t.own || ownSigns().MatchString(text)
+			t.personal = t.personal || pronounSigns().MatchString(text)
 			t.figure = t.figure || strings.ContainsFunc(text, unicode.IsNumber)
 		}
-		if !s.idle && (kind != "" || len(s.terms) >= 3 && (t.self || t.own || t.figure)) {
+		if !s.idle && (kind != "" || len(s.terms) >= 3 && (t.self || t.personal || t.figure)) {
 			return 1
 		}
 		return -1
@@ -125,10 +125,10 @@ func (s *sentence) lasting(names map[string]bool) float64 {
 		holds  bool
 		weight float64
 	}{
-		{t.own, 1.9},
+		{t.personal, 1.9},
 		{t.self, 1.4},
 		{t.tells, 1.3},
-		{t.own && t.tells, -0.8},
+		{t.personal && t.tells, -0.8},
 		{t.figure, 1.6},
 		{t.dated, 2.1},
 		{kind == "identity", 2.3},
@@ -151,20 +151,20 @@ func (s *sentence) lasting(names map[string]bool) float64 {
 // foreign reports whether a sentence does not appear to be English.
 func foreign(text string) bool {
 	return !isEnglish(text) && (strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf && unicode.IsLetter(r) }) ||
-		slices.ContainsFunc(strings.Fields(text), func(word string) bool { return ownWords[words.Bare(word)] }))
+		slices.ContainsFunc(strings.Fields(text), func(word string) bool { return pronouns[words.Bare(word)] }))
 }
 
 // traits are features of a sentence.
 type traits struct {
-	own    bool // it has I, my or she
-	self   bool // it has I, my or we
-	you    bool
-	tells  bool    // something happened
-	figure bool    // it contains a number
-	timed  bool    // it mentions a time
-	dated  bool    // one other than the present day
-	words  float64 // their number
-	named  float64 // proper nouns and quotations, two at most
+	personal bool // it has I, my or she
+	self     bool // it has I, my or we
+	you      bool
+	tells    bool    // something happened
+	figure   bool    // it contains a number
+	timed    bool    // it mentions a time
+	dated    bool    // one other than the present day
+	words    float64 // their number
+	named    float64 // proper nouns and quotations, two at most
 }
 
 func traitsOf(text string, names map[string]bool) (t traits) {
@@ -182,15 +182,15 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 		t.dated = t.dated || time && word != "today" && word != "tonight"
 		switch {
 		case strings.HasPrefix(word, "we") && selfWords[word] || word == "us" || word == "our": // often everyone
-		case selfWords[word] || ownWords[word] || nearWords[word]:
-			t.own = true
+		case selfWords[word] || pronouns[word] || nearWords[word]:
+			t.personal = true
 		case unicode.IsNumber(first):
 			t.figure = true
 		case !start && isName(word, first, names) && !timeWords[word]:
 			named++
 		case pasts[word] || strings.HasSuffix(word, "ed") && len(word) > 4:
 			t.tells = true
-			t.own = t.own || start // "Got a tattoo"
+			t.personal = t.personal || start // "Got a tattoo"
 		}
 		start = strings.ContainsAny(field[len(field)-1:], ".!?:")
 	}
@@ -210,11 +210,11 @@ var (
 		`(?:i|we)'ll (?:let|keep|try|check|see|be|do|definitely|remember|look|think|make sure)|` +
 		`keep (?:on )?\w+ing|fingers crossed|can't wait|since (?:we|the|our|i) (?:\w+ )?(?:last|talked|spoke)|takes me back|check (?:it|this|that)|mentioned)\b`)
 
-	ownWords = words.Set(`ich mein meine meinen meiner wir unser unsere
+	pronouns = words.Set(`ich mein meine meinen meiner wir unser unsere
 je j'ai mon ma mes nous notre yo mi mis nosotros nuestra nuestro я мой моя мне мы наш наша`)
-	ownSigns  = lazy.Pattern(`私|僕|俺|我|うち|저는|나는|제가|내가|우리`)
-	nearWords = words.Set(`he she his her him hers`)
-	pasts     = words.Set(`went had made took met saw found bought won began came gave left told wrote built lost grew taught became
+	pronounSigns = lazy.Pattern(`私|僕|俺|我|うち|저는|나는|제가|내가|우리`)
+	nearWords    = words.Set(`he she his her him hers`)
+	pasts        = words.Set(`went had made took met saw found bought won began came gave left told wrote built lost grew taught became
 did ran sold read spent brought drove flew sang said heard put set broke cut hurt caught chose
 held kept led sent spoke stood threw wore swam slept fell ate drew shot grew moved`)
 )

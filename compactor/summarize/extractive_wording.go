@@ -1,5 +1,5 @@
 // How the extractive summarizer words a sentence: shorter, so that more of them fit, and with the dates that
-// "yesterday" and the like were when it was said. Only English is shortened. Negations, numbers, names,
+// "yesterday" and the like were when it was written. Only English is shortened. Negations, numbers, names,
 // quotations, and how certain the speaker is, stay.
 
 package summarize
@@ -123,19 +123,19 @@ var (
 // likened matches comparisons that only look like a time: "it feels like just yesterday".
 var likened = lazy.Pattern(`(?i)\blike (?:just |only |it was )*$`)
 
-// withDates adds to a text, written at time said, what its relative times mean: "We met yesterday
+// withDates adds to a text, written at a time, what its relative times mean: "We met yesterday
 // (7 May 2023)". It adds only what is certain. In a text under the heading of its day it omits what
 // the heading says: "yesterday (7 May)", and nothing for "last week".
-func withDates(text string, said time.Time, underDay bool) string {
-	if said.IsZero() {
+func withDates(text string, written time.Time, underDay bool) string {
+	if written.IsZero() {
 		return text
 	}
 	var b strings.Builder
 	done := 0
 	for _, at := range relative().FindAllStringIndex(text, -1) {
-		date := resolve(strings.ToLower(text[at[0]:at[1]]), said)
+		date := resolve(strings.ToLower(text[at[0]:at[1]]), written)
 		if underDay {
-			date = besideDay(date, said)
+			date = besideDay(date, written)
 		}
 		added := " (" + date + ")" // perhaps already, in a summary
 		if date != "" && !strings.HasPrefix(text[at[1]:], added) && !likened().MatchString(text[:at[0]]) {
@@ -147,16 +147,16 @@ func withDates(text string, said time.Time, underDay bool) string {
 }
 
 // besideDay returns the part of a date that the heading of the message's day does not say.
-func besideDay(date string, said time.Time) string {
-	if strings.HasPrefix(date, "the ") || date == said.Format(chat.DateFormat) {
+func besideDay(date string, written time.Time) string {
+	if strings.HasPrefix(date, "the ") || date == written.Format(chat.DateFormat) {
 		return ""
 	}
-	return strings.TrimSuffix(date, said.Format(" 2006"))
+	return strings.TrimSuffix(date, written.Format(" 2006"))
 }
 
 // resolve returns the date that a phrase means, "" if it is ambiguous.
-func resolve(phrase string, said time.Time) string {
-	day := func(n int) string { return said.AddDate(0, 0, n).Format(chat.DateFormat) }
+func resolve(phrase string, written time.Time) string {
+	day := func(n int) string { return written.AddDate(0, 0, n).Format(chat.DateFormat) }
 	if n, known := daysFrom[phrase]; known {
 		return day(n)
 	}
@@ -170,9 +170,9 @@ func resolve(phrase string, said time.Time) string {
 	}
 	switch unit = strings.TrimSuffix(unit, "s"); {
 	case unit == "year":
-		return about + strconv.Itoa(said.Year()+n)
+		return about + strconv.Itoa(written.Year()+n)
 	case unit == "month": // from the first of the month, because a month after the 31st could skip a month
-		return about + time.Date(said.Year(), said.Month()+time.Month(n), 1, 0, 0, 0, 0, said.Location()).Format("January 2006")
+		return about + time.Date(written.Year(), written.Month()+time.Month(n), 1, 0, 0, 0, 0, written.Location()).Format("January 2006")
 	case unit == "day":
 		return day(n)
 	case ago:

@@ -1,4 +1,4 @@
-// How summaries are folded without a model: whole lines stay under their headings. What is dropped
+// How summaries are folded without a model: full lines stay under their headings. What is dropped
 // first is what the prompts tell a model to drop first.
 
 package summarize
@@ -101,7 +101,7 @@ const (
 	fewestTerms   = 3   // of a line that is compared with others: fewer are common to many
 	sameSubject   = 0.7 // share of a line's terms, in a later one, that make both about one thing
 	answersShare  = 0.8 // likewise, of a question's
-	mostPostings  = 40  // lines with a term that are looked at: terms of more say little
+	maxPostings   = 40  // lines with a term that are looked at: terms of more say little
 	fewestInQuery = 2
 )
 
@@ -114,7 +114,7 @@ func newLatest(entries []*entry) latest {
 	l := latest{map[string][]*entry{}}
 	for _, e := range entries {
 		for _, term := range e.terms {
-			if len(l.byTerm[term]) < mostPostings {
+			if len(l.byTerm[term]) < maxPostings {
 				l.byTerm[term] = append(l.byTerm[term], e)
 			}
 		}
@@ -162,16 +162,16 @@ func withoutAnswered(entries []*entry) []*entry {
 		if e.under != underQuestions || strings.ContainsFunc(e.text, words.IsUnspaced) { // pairs of characters are no words
 			return false
 		}
-		asked := askedFor(e)
-		return len(asked) >= fewestInQuery && slices.ContainsFunc(l.about(e, asked, answersShare), func(answer *entry) bool {
+		terms := questionTerms(e)
+		return len(terms) >= fewestInQuery && slices.ContainsFunc(l.about(e, terms, answersShare), func(answer *entry) bool {
 			return answer.part > e.part && (answer.under == underDecisions || answer.under == underFacts || answer.under == underGoals) && !open(answer.text)
 		})
 	})
 }
 
-// askedFor returns the terms that a question is about: without names and numbers, which are those of
-// who asked and when.
-func askedFor(e *entry) (terms []string) {
+// questionTerms returns the terms that a question is about: without names and numbers, which are those of
+// who wrote it and when.
+func questionTerms(e *entry) (terms []string) {
 	first := true
 	for field := range strings.FieldsSeq(Bullet().ReplaceAllString(transcript.Citations.ReplaceAllString(e.text, ""), "")) {
 		name := unicode.IsUpper([]rune(strings.TrimLeft(field, "\"'“(") + " ")[0])

@@ -15,8 +15,8 @@ func WithFolded(text string, lines []transcript.Line, rows []transcript.Summary)
 		at := strings.Split(row.Text, "\n")
 		for _, l := range row.Lines {
 			if l.At < len(at) {
-				said := Statement(at[l.At])
-				rests[said] = append(rests[said], l.Seqs...)
+				text := Statement(at[l.At])
+				rests[text] = append(rests[text], l.Seqs...)
 			}
 		}
 	}

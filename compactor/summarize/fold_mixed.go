@@ -16,14 +16,14 @@ import (
 )
 
 // apart returns the messages, and the texts of summaries among them. Sentences that a text quotes
-// come back as messages of who said them.
-func apart(messages []chat.Message) (said []chat.Message, texts []string) {
+// come back as messages of their speakers.
+func apart(messages []chat.Message) (all []chat.Message, texts []string) {
 	if !slices.ContainsFunc(messages, func(m chat.Message) bool { return m.Seq == 0 && m.Role == llm.RoleAssistant }) {
 		return messages, nil
 	}
 	for _, m := range messages {
 		if m.Seq != 0 || m.Role != llm.RoleAssistant {
-			said = append(said, m)
+			all = append(all, m)
 			continue
 		}
 		above, quotes, _ := strings.Cut("\n"+m.Text, "\n"+Quoted+"\n")
@@ -34,9 +34,9 @@ func apart(messages []chat.Message) (said []chat.Message, texts []string) {
 		if above != "" {
 			texts = append(texts, inSentences(above))
 		}
-		said = append(said, quotedIn(quotes, m.Time)...)
+		all = append(all, quotedIn(quotes, m.Time)...)
 	}
-	return said, texts
+	return all, texts
 }
 
 // dayLine matches a line that names the day of the sentences below it, see inOrder.
@@ -44,7 +44,7 @@ var dayLine = lazy.Pattern(`(?m)^(\d{1,2} [A-Z][a-z]+)( \d{4})?:$`)
 
 // quotedIn returns the sentences that a text quotes, see inOrder, as one message of each speaker and
 // day. first is the time of the first of them.
-func quotedIn(text string, first time.Time) (said []chat.Message) {
+func quotedIn(text string, first time.Time) (all []chat.Message) {
 	day := first
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -69,13 +69,13 @@ func quotedIn(text string, first time.Time) (said []chat.Message) {
 		if name == assistantName {
 			name = ""
 		}
-		said = append(said, chat.Message{Role: llm.RoleAssistant, Author: name, Text: words, Time: day})
+		all = append(all, chat.Message{Role: llm.RoleAssistant, Author: name, Text: words, Time: day})
 	}
-	return said
+	return all
 }
 
 // inSentences puts each sentence of a long line on a line of its own, so that none has to go as a
-// whole.
+// unchanged.
 func inSentences(text string) string {
 	if HasHeadings(text) {
 		return text

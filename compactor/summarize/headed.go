@@ -1,4 +1,4 @@
-// Summaries with headings, as the prompts ask for them: how they are joined and shortened, by whole
+// Summaries with headings, as the prompts ask for them: how they are joined and shortened, by full
 // lines.
 
 package summarize
@@ -15,7 +15,7 @@ import (
 )
 
 // entry is a line of a summary, with the indented lines and code that belong to it. Entries are kept
-// or dropped as a whole.
+// or dropped as one.
 type entry struct {
 	text  string
 	under int // index in Headings, unheaded or inQuotes
@@ -106,7 +106,7 @@ func JoinParts(texts []string) string {
 	return text
 }
 
-// ShortenSummary returns text in at most limit tokens. With headings it keeps whole lines, in the
+// ShortenSummary returns text in at most limit tokens. With headings it keeps full lines, in the
 // order of valueOf, and none without its heading. Without headings it leaves out sentences from the middle: what matters
 // most is at the beginning, what is newest at the end. A text of which nothing fits is clipped.
 func ShortenSummary(text string, limit int) string {
@@ -157,7 +157,7 @@ func inPlace(entries []*entry) []*entry {
 	return slices.SortedFunc(slices.Values(entries), func(a, b *entry) int { return cmp.Compare(a.place, b.place) })
 }
 
-// titleTokens is the most that a line with a heading costs.
+// titleTokens is the maximum cost of a line with a heading.
 const titleTokens = 5
 
 // withoutMiddle leaves out sentences from the middle of a text.

@@ -21,28 +21,28 @@ import (
 
 // Item is an indivisible piece of material: a message, a part of a long one, or a summary.
 type Item struct {
-	Text   string
-	Tokens int
-	Turn   int64 // items of one turn stay together
-	From   int64
-	To     int64
-	Said   chat.Message        // its content, without secrets
-	Row    *transcript.Summary // the summary that it is, or is a part of; nil for a message
+	Text    string
+	Tokens  int
+	Turn    int64 // items of one turn stay together
+	From    int64
+	To      int64
+	Message chat.Message        // its content, without secrets
+	Row     *transcript.Summary // the summary that it is, or is a part of; nil for a message
 }
 
 const (
-	MostOfResult  = 300   // most tokens of a tool result that the worker reads
-	labelQuote    = 100   // most characters of a quote: each part of a message repeats it
-	MostOfMessage = 3_000 // most tokens of one part of a message or summary
+	MaxResult  = 300   // max tokens of a tool result that the worker reads
+	labelQuote = 100   // max characters of a quote: each part of a message repeats it
+	MaxMessage = 3_000 // max tokens of one part of a message or summary
 )
 
 // labelledText is a text with the label around it in the material.
 type labelledText struct{ name, attributes, text string }
 
-// items returns the label's text in parts of at most most tokens. of is the message or summary they
+// items returns the label's text in parts of at most limit tokens. of is the message or summary they
 // are parts of.
-func (l labelledText) items(most int, of chat.Message, from, to int64) (items []Item) {
-	parts := splitText(l.text, most)
+func (l labelledText) items(limit int, of chat.Message, from, to int64) (items []Item) {
+	parts := splitText(l.text, limit)
 	of.Attachments = nil // their text is part of the message's
 	for i, part := range parts {
 		attributes := l.attributes
@@ -51,28 +51,28 @@ func (l labelledText) items(most int, of chat.Message, from, to int64) (items []
 		}
 		of.Text = part
 		text := fmt.Sprintf("<%s%s>%s</%s>", l.name, attributes, EscapeLabels(part), l.name)
-		items = append(items, Item{Text: text, Tokens: tokens.PerMessage + tokens.Estimate(text), Turn: of.Turn, From: from, To: to, Said: of})
+		items = append(items, Item{Text: text, Tokens: tokens.PerMessage + tokens.Estimate(text), Turn: of.Turn, From: from, To: to, Message: of})
 	}
 	return items
 }
 
-// ItemsOf returns the messages as items; long ones in parts of at most most tokens.
-func ItemsOf(messages []chat.Message, most int) []Item {
+// ItemsOf returns the messages as items; long ones in parts of at most limit tokens.
+func ItemsOf(messages []chat.Message, limit int) []Item {
 	items := make([]Item, 0, len(messages))
 	for _, m := range messages {
 		if l, ok := labelOf(m); ok {
-			items = append(items, l.items(most, m, m.Seq, m.Seq)...)
+			items = append(items, l.items(limit, m, m.Seq, m.Seq)...)
 		}
 	}
 	return items
 }
 
-// ClippedItems returns one item for each message, with at most most tokens of its text.
-func ClippedItems(messages []chat.Message, most int) []Item {
+// ClippedItems returns one item for each message, with at most limit tokens of its text.
+func ClippedItems(messages []chat.Message, limit int) []Item {
 	items := make([]Item, 0, len(messages))
 	for _, m := range messages {
 		if l, ok := labelOf(m); ok {
-			l.text = tokens.Clip(l.text, most)
+			l.text = tokens.Clip(l.text, limit)
 			items = append(items, l.items(math.MaxInt, m, m.Seq, m.Seq)...)
 		}
 	}
@@ -83,20 +83,20 @@ func ClippedItems(messages []chat.Message, most int) []Item {
 func MessagesIn(items []Item) []chat.Message {
 	messages := make([]chat.Message, len(items))
 	for i, it := range items {
-		messages[i] = it.Said
+		messages[i] = it.Message
 	}
 	return messages
 }
 
 // ItemsOfRow returns the text of a summary as items.
-func ItemsOfRow(c transcript.Summary, most int) []Item {
+func ItemsOfRow(c transcript.Summary, limit int) []Item {
 	l := labelledText{"summary", fmt.Sprintf(" from=\"%d\" to=\"%d\"", c.From, c.To), secrets.Mask(c.Text)}
 	if !c.FromTime.IsZero() {
 		l.attributes += fmt.Sprintf(" dates=\"%s\"", c.Days())
 	}
 	of := WrittenOf(c)
 	of.Turn = c.From
-	items := l.items(most, of, c.From, c.To)
+	items := l.items(limit, of, c.From, c.To)
 	for i := range items {
 		items[i].Row = &c
 	}
@@ -120,18 +120,18 @@ func labelOf(m chat.Message) (l labelledText, ok bool) {
 		return labelledText{"message", at, Lean(m.Body())}, true
 	case llm.RoleTool:
 		at += fmt.Sprintf(" tool=\"%s\"", attribute(m.Tool))
-		return labelledText{"tool_result", at, tokens.Clip(Lean(tokens.Clip(m.Text, 10*MostOfResult)), MostOfResult)}, !slices.Contains(chat.MemoryTools, m.Tool)
+		return labelledText{"tool_result", at, tokens.Clip(Lean(tokens.Clip(m.Text, 10*MaxResult)), MaxResult)}, !slices.Contains(chat.MemoryTools, m.Tool)
 	default:
-		return labelledText{"answer", at, Lean(m.Text)}, m.Text != "" && !llm.SaidOffline(m.Text)
+		return labelledText{"answer", at, Lean(m.Text)}, m.Text != "" && !llm.IsOffline(m.Text)
 	}
 }
 
-// splitText splits a text into parts of at most most tokens each: at a line end if possible, else
+// splitText splits a text into parts of at most limit tokens each: at a line end if possible, else
 // at the end of a sentence or a word. The parts concatenated are the text.
-func splitText(text string, most int) (parts []string) {
+func splitText(text string, limit int) (parts []string) {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	for {
-		head := tokens.Beginning(text, max(most, minPart))
+		head := tokens.Beginning(text, max(limit, minPart))
 		if len(head) == len(text) {
 			return append(parts, text)
 		}
@@ -182,8 +182,8 @@ var labels = slices.Concat(chat.Attributed, chat.Blocks, []string{"transcript", 
 // EscapeLabels escapes a text for use between labels.
 func EscapeLabels(text string) string { return chat.EscapeTags(chat.BreakRoles(text), labels) }
 
-// Content returns a text for use between labels, in at most most tokens.
-func Content(text string, most int) string { return EscapeLabels(tokens.Clip(text, most)) }
+// Content returns a text for use between labels, in at most limit tokens.
+func Content(text string, limit int) string { return EscapeLabels(tokens.Clip(text, limit)) }
 
 // attribute returns a text on one line that cannot end an attribute or a tag.
 func attribute(text string) string {
@@ -206,18 +206,18 @@ func attribute(text string) string {
 	}, chat.BreakRoles(text))
 }
 
-// Chunks splits items into runs of at most most tokens, never inside a turn unless the turn alone
+// Chunks splits items into runs of at most limit tokens, never inside a turn unless the turn alone
 // is larger.
-func Chunks(items []Item, most int) (chunks [][]Item) {
+func Chunks(items []Item, limit int) (chunks [][]Item) {
 	tokens := 0 // of the last chunk
 	for i := 0; i < len(items); {
 		j := i
 		cost := 0
-		for j < len(items) && items[j].Turn == items[i].Turn && (j == i || cost+items[j].Tokens <= most) {
+		for j < len(items) && items[j].Turn == items[i].Turn && (j == i || cost+items[j].Tokens <= limit) {
 			cost += items[j].Tokens
 			j++
 		}
-		if i == 0 || tokens+cost > most {
+		if i == 0 || tokens+cost > limit {
 			chunks = append(chunks, nil)
 			tokens = 0
 		}

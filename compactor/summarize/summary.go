@@ -1,5 +1,5 @@
 // Package summarize writes summaries without a model: the extractive summarizer selects sentences
-// and memories from the messages, and folds summaries by whole lines. It also has what any summarizer
+// and memories from the messages, and folds summaries by full lines. It also has what any summarizer
 // needs: items, which are the span as a model and the judge read it, the form of a summary, and the job
 // that is given to a summarizer. All of it is pure.
 package summarize

@@ -36,7 +36,7 @@ type Around struct {
 
 // AroundOf returns what surrounds a row in its session, of which rows are the summaries and messages the verbatim
 // messages: the nearest summary before it, and what the prompt has after it; nothing for a row without a span.
-func AroundOf(row transcript.Summary, rows []transcript.Summary, messages []transcript.Shown) (a Around) {
+func AroundOf(row transcript.Summary, rows []transcript.Summary, messages []transcript.Verbatim) (a Around) {
 	if row.To == 0 {
 		return a
 	}

@@ -50,7 +50,7 @@ func (m Material) Extract(ctx context.Context) (s summarize.Summary, err error) 
 	}
 	target := m.Target
 	if m.repairsMessages() {
-		target = Length(summarize.CostOfItems(summarize.ItemsOf(messages, summarize.MostOfMessage)), m.Percent, m.Target)
+		target = Length(summarize.CostOfItems(summarize.ItemsOf(messages, summarize.MaxMessage)), m.Percent, m.Target)
 	}
 	s = summarize.Extract(messages, target, m.memoriesOf(messages), m.Row.Focus, others...)
 	masked := secrets.Mask(s.Text) // a secret may have been split across messages
@@ -77,13 +77,13 @@ func (m Material) Extract(ctx context.Context) (s summarize.Summary, err error) 
 func evidenceOf(sources []source, messages []chat.Message) (items []summarize.Item, rows []transcript.Summary) {
 	for i, s := range sources {
 		if s.row == nil {
-			items = append(items, summarize.ItemsOf(messages[i:i+1], summarize.MostOfMessage)...)
+			items = append(items, summarize.ItemsOf(messages[i:i+1], summarize.MaxMessage)...)
 			continue
 		}
 		row := *s.row
 		row.Text = messages[i].Text
 		rows = append(rows, row)
-		items = append(items, summarize.ItemsOfRow(row, summarize.MostOfMessage)...)
+		items = append(items, summarize.ItemsOfRow(row, summarize.MaxMessage)...)
 	}
 	return items, rows
 }

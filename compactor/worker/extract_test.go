@@ -81,7 +81,7 @@ func TestInventedLineSupportsNoFold(t *testing.T) {
 func TestInventedLineBesideTheSpan(t *testing.T) {
 	const line = "- Wilhelmina restores doors for 700 EUR."
 	row := transcript.Summary{ID: 8, Span: transcript.Span{From: 50, To: 60}, Text: "- They met.\n" + line}
-	items := summarize.ItemsOf([]chat.Message{{Seq: 20, Role: llm.RoleUser, Author: "Ada", Text: "We met on Monday."}}, summarize.MostOfMessage)
+	items := summarize.ItemsOf([]chat.Message{{Seq: 20, Role: llm.RoleUser, Author: "Ada", Text: "We met on Monday."}}, summarize.MaxMessage)
 	for name, span := range map[string]transcript.Span{"before": {From: 70, To: 80}, "after": {From: 20, To: 20}} {
 		judge := func() *judge.Judge {
 			p := part{w: &writer{}, items: items, around: AroundOf(transcript.Summary{Span: span}, []transcript.Summary{row}, nil)}

@@ -34,7 +34,7 @@ func (w *Worker) Narrow(ctx context.Context, a Assignment, span func(ctx context
 		all = slices.DeleteFunc(all, func(m chat.Message) bool { return m.Turn < from })
 	}
 	if a.Repaired.Declined.Count(w.Model.Name()) > 0 {
-		limit = min(limit, max(summarize.CostOfItems(summarize.ItemsOf(all, summarize.MostOfMessage))/2, minPiece))
+		limit = min(limit, max(summarize.CostOfItems(summarize.ItemsOf(all, summarize.MaxMessage))/2, minPiece))
 	}
 	n := newestTurns(all, limit)
 	if n > 0 || from > row.From {
@@ -55,7 +55,7 @@ func newestTurns(all []chat.Message, limit int) int {
 		for first > 0 && all[first-1].Turn == all[n-1].Turn {
 			first--
 		}
-		turn := summarize.CostOfItems(summarize.ItemsOf(all[first:n], summarize.MostOfMessage))
+		turn := summarize.CostOfItems(summarize.ItemsOf(all[first:n], summarize.MaxMessage))
 		if tokens > 0 && tokens+turn > limit {
 			break
 		}

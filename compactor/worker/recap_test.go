@@ -15,7 +15,7 @@ func TestRecap(t *testing.T) {
 	items := summarize.ItemsOf([]chat.Message{
 		{Seq: 1, Turn: 1, Role: llm.RoleUser, Author: "Ada", Text: "The boat to Lisbon costs 300 EUR."},
 		{Seq: 2, Turn: 2, Role: llm.RoleUser, Author: "Bob", Text: "We take the boat to Lisbon in May."},
-	}, summarize.MostOfMessage)
+	}, summarize.MaxMessage)
 	const good = "- Ada and Bob take the boat to Lisbon in May, for 300 EUR."
 	fails := answers(llm.Response{}, &llm.Error{Kind: llm.KindOverloaded, Status: 503})
 	panics := func(context.Context, int, llm.Request) (llm.Response, error) { panic("the model breaks") }

@@ -29,7 +29,7 @@ type Worker struct {
 	Fallback llm.Model // takes over what Model's server refuses; nil: none
 
 	Texts  prompts.Texts
-	Prompt func() string // the agent's prompt for the model, read once per summary; nil or "": Texts.Worker
+	Prompt func() string // the agent's prompt for the model, read for each summary; nil or "": Texts.Worker
 	System string        // the system prompt of the chat's model
 
 	Spend func(counts bool) error         // called with true before each request; an error ends the summary; nil: no limit

@@ -98,7 +98,7 @@ func (w *writer) write(ctx context.Context, model llm.Model) (s summarize.Summar
 	w.use(ctx, model)
 	w.dropped = nil
 	all := w.part(w.Target, w.Limit)
-	items, err := w.read(ctx, min(all.maxMaterial()/2, summarize.MostOfMessage))
+	items, err := w.read(ctx, min(all.maxMaterial()/2, summarize.MaxMessage))
 	if err != nil {
 		return s, err
 	}

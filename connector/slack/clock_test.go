@@ -23,8 +23,8 @@ func TestWhatWasMissedIsAnsweredThoughTheClockIsWrong(t *testing.T) {
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "missed"})
 		r.w.Say(slacktest.Post{Channel: hushed, User: ann, Text: mention + "missed in a new place"})
 		r.begin()
-		r.eventually("answers to both", func() bool { return len(r.said(general)) == 2 && len(r.said(hushed)) == 1 }) // in any order
-		r.end()                                                                                                       // doctor checks a connector that does not run
+		r.eventually("answers to both", func() bool { return len(r.botTexts(general)) == 2 && len(r.botTexts(hushed)) == 1 }) // in any order
+		r.end()                                                                                                               // doctor checks a connector that does not run
 		return r.Log.String(), strings.Join(check.Must(r.connector.Check(t.Context()))(t), "\n")
 	})
 }

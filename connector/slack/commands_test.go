@@ -33,9 +33,9 @@ func (r *rig) again(kind string) {
 // command has somebody run a command, and returns what they alone are told.
 func (r *rig) command(channelID, who, text string) string {
 	r.T.Helper()
-	n := len(r.own(channelID, who))
+	n := len(r.botMessages(channelID, who))
 	r.w.Command(channelID, who, "/cairn", text)
-	return r.told(channelID, who, n+1).Shown()
+	return r.awaitPrivate(channelID, who, n+1).Shown()
 }
 
 func (r *rig) run(channelID, who, line string) command.Answer {
@@ -54,7 +54,7 @@ func TestAWrittenCommandComesBeforeWhatFollowsIt(t *testing.T) {
 	r.w.Fail(slacktest.Fault{Of: "users.info", Delay: 200 * time.Millisecond}) // whether she may run it
 	say("/new")
 	say("after")
-	r.eventually("both are answered", func() bool { return len(r.said(dm)) == 3 })
+	r.eventually("both are answered", func() bool { return len(r.botTexts(dm)) == 3 })
 	check.Lacks(t, "the new session", fmt.Sprint(r.Model.Requests()[1].Messages), "[#1 ")
 	r.w.Fail(slacktest.Fault{Of: "users.info", RetryAfter: time.Minute})
 	say("/help")
@@ -94,10 +94,10 @@ func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 			r.eventually("it is answered, or given up", func() bool {
 				return strings.Count(r.Log.String(), "command_failed") == gone+1-c.answers && len(r.w.Calls(c.fault.Of)) == before+c.calls+i
 			})
-			check.Len(t, fmt.Sprintf("answers after %+v", c.fault), append(r.own(general), r.own(general, ann)...), answers)
+			check.Len(t, fmt.Sprintf("answers after %+v", c.fault), append(r.botMessages(general), r.botMessages(general, ann)...), answers)
 		}
 	}
-	for _, m := range r.own(general) {
+	for _, m := range r.botMessages(general) {
 		check.That(t, m.Thread == root && strings.Contains(m.Text, "memory"), "the answer is %+v", m)
 	}
 }
@@ -118,8 +118,8 @@ func TestSlashCommands(t *testing.T) {
 	check.HasPrefix(t, "what an unknown one is answered", unknown, command.TextUnknown)
 	check.Contains(t, "what an unknown one is answered", unknown, "/cairn memories")
 	r.w.Command(general, ann, "/cairn", "stop")
-	r.eventually("one that others should see is answered for all", func() bool { return len(r.said(general)) == 1 })
-	check.Len(t, "answers, of which a repeated command has but one", r.own(general, ann), 8)
+	r.eventually("one that others should see is answered for all", func() bool { return len(r.botTexts(general)) == 1 })
+	check.Len(t, "answers, of which a repeated command has but one", r.botMessages(general, ann), 8)
 	r.eventually("all are acknowledged", r.acknowledged)
 	dm := r.w.DM(ann)
 	for i := range 8 {
@@ -128,7 +128,7 @@ func TestSlashCommands(t *testing.T) {
 	}
 	r.w.Command(dm, ann, "/cairn", "compact")
 	r.eventually("the end of what it began takes the place of the answer", func() bool {
-		m := r.own(dm, ann)
+		m := r.botMessages(dm, ann)
 		return len(m) == 1 && m[0].Edits == 1 && strings.Contains(m[0].Shown(), "Summarized")
 	})
 	check.Lacks(t, "the log", r.Log.String(), r.opts.BotToken, r.opts.AppToken, "/respond/", "ticket=")
@@ -140,9 +140,9 @@ func TestCommandsAreMessagesOrSpelledAsSlackHasThem(t *testing.T) {
 	r.begin()
 	for n, text := range []string{"/remember the door is green", "hello", "/etc/passwd is what?"} { // a path is none
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + text})
-		r.eventually("it is answered", func() bool { return len(r.own(general)) == n+1 })
+		r.eventually("it is answered", func() bool { return len(r.botMessages(general)) == n+1 })
 	}
-	m := r.own(general)[0]
+	m := r.botMessages(general)[0]
 	check.That(t, m.Thread == root && strings.Contains(m.Text, "Saved as memory"), "got %+v", m)
 	r.stored(conversation(general, root), "user: hello", "assistant: answer 1", "user: /etc/passwd is what?", "assistant: answer 2")
 	said := check.Must(r.connector.History(t.Context(), conversation(general, root), channel.Look{After: root, Limit: 100}))(t).Said
@@ -162,18 +162,18 @@ func TestCommandsAreMessagesOrSpelledAsSlackHasThem(t *testing.T) {
 	}
 	check.Contains(t, "/cairn forget says", tell("forget 2"), "says /stop and", "/cairn memories restore 2 brings it back")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/expand"})
-	r.eventually("it is answered", func() bool { return len(r.own(general)) == 4 })
-	check.Contains(t, "in a thread it says", r.own(general)[3].Text, " /expand 12", "as @")
+	r.eventually("it is answered", func() bool { return len(r.botMessages(general)) == 4 })
+	check.Contains(t, "in a thread it says", r.botMessages(general)[3].Text, " /expand 12", "as @")
 
 	// That somebody lacks the rights is no news for all.
 	check.Equal(t, "/cairn pause says", tell("pause"), "/cairn pause is only for people who manage this place. Ask one of them.")
-	n := len(r.own(general, ann))
+	n := len(r.botMessages(general, ann))
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/pause"})
-	check.Contains(t, "/pause says", r.told(general, ann, n+1).Shown(), "pause is only for people who manage")
+	check.Contains(t, "/pause says", r.awaitPrivate(general, ann, n+1).Shown(), "pause is only for people who manage")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "/pause"})
-	m = r.told(general, ann, n+2)
+	m = r.awaitPrivate(general, ann, n+2)
 	check.That(t, m.Thread == root && strings.Contains(m.Shown(), "/pause is only for people who manage"), "/pause in a thread: %+v", m)
-	check.Len(t, "what all read", r.own(general), 4)
+	check.Len(t, "what all read", r.botMessages(general), 4)
 	dm := r.w.DM(ann) // alone with the bot everybody manages the place
 	check.Contains(t, "the result", r.command(dm, ann, "unpin 1"), "not pinned")
 }
@@ -194,7 +194,7 @@ func TestAnUnknownButtonIsAnsweredInWords(t *testing.T) {
 		list := r.w.Say(slacktest.Post{Channel: general, User: slacktest.BotUserID, Text: "a list", Thread: root, Blocks: json.RawMessage(blocks)})
 		id, _, _ := strings.Cut(strings.TrimPrefix(action, `"action_id":"`), `"`)
 		r.w.Press(general, list, ann, id)
-		m := r.told(general, ann, n+1)
+		m := r.awaitPrivate(general, ann, n+1)
 		check.That(t, m.Shown() == want && m.Thread == root, "%s is answered with %+v", action, m)
 	}
 	r.eventually("all is acknowledged", r.acknowledged)
@@ -207,9 +207,9 @@ func TestListsHavePages(t *testing.T) {
 		r.run(general, ann, fmt.Sprintf("/remember thing %d of them", i+1))
 	}
 	r.command(general, ann, "memories")
-	list := r.own(general, ann)[0]
+	list := r.botMessages(general, ann)[0]
 	page := regexp.MustCompile(`\(page (\d) of 3\)`)
-	newest := func() slacktest.Message { return r.own(general, ann)[0] }
+	newest := func() slacktest.Message { return r.botMessages(general, ann)[0] }
 	turn := func(action, want string) {
 		t.Helper()
 		r.w.Press(general, list.TS, ann, actionPrefix+action)
@@ -224,7 +224,7 @@ func TestListsHavePages(t *testing.T) {
 	r.again("interactive")
 	turn("previous", "1")
 	check.Equal(t, "edits for one press and a repeated one", newest().Edits-edits, 1)
-	check.Equal(t, "messages for one list", len(r.own(general, ann)), 1)
+	check.Equal(t, "messages for one list", len(r.botMessages(general, ann)), 1)
 
 	t.Run("that are shortened until Slack takes them", func(t *testing.T) {
 		for _, letter := range []string{"x", "語", "<", `"`, "@here"} {
@@ -234,7 +234,7 @@ func TestListsHavePages(t *testing.T) {
 			}
 			answer := r.connector.commands.asMessage(typed{place: r.connector.self.place(general, ""), line: "/expand 1"}, "")
 			check.NoError(t, answer(t.Context(), page))
-			own := r.own(general)
+			own := r.botMessages(general)
 			shown := own[len(own)-1].Shown()
 			for i := range 10 {
 				check.Contains(t, "a page of "+letter, shown, fmt.Sprintf("#%d ", i))

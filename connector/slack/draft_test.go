@@ -41,7 +41,7 @@ func TestAReplyIsShownWhileItIsWritten(t *testing.T) {
 				w.Show("One two thr")
 				r.shows(q.channel, "One two")
 				id := r.send(w, piece(final))
-				own := r.own(q.channel)
+				own := r.botMessages(q.channel)
 				check.Len(t, "there stands", own, 1)
 				check.Equal(t, "it reads", own[0].Shown(), defuseMentions(final))
 				check.That(t, own[0].TS == id && !own[0].Streaming && own[0].Thread == q.thread && own[0].Streamed == inThread, "there stands %+v", own)
@@ -136,7 +136,7 @@ func TestAReplyThatACrashCutShortIsFinished(t *testing.T) {
 			}
 			r.send(w, piece("Quite another answer."))
 			r.answered(q.channel, "Quite another answer.")
-			check.Equal(t, "there stands", len(r.own(q.channel)), 1)
+			check.Equal(t, "there stands", len(r.botMessages(q.channel)), 1)
 		}
 	})
 }
@@ -157,10 +157,10 @@ func TestTwoAnswersInOneThreadKeepApart(t *testing.T) {
 	above.Show("One ")
 	r.shows(q.channel, "One")
 	below.Show("Two ")
-	r.eventually("the other is shown", func() bool { return len(r.own(q.channel)) == 2 })
+	r.eventually("the other is shown", func() bool { return len(r.botMessages(q.channel)) == 2 })
 	r.send(below, channel.Piece{Reply: "r2", Parts: 1, Text: "Two three."})
 	r.send(above, piece("One two."))
-	said := r.said(q.channel)
+	said := r.botTexts(q.channel)
 	slices.Sort(said)
 	check.EqualAll(t, "said", said, []string{"One two.", "Two three."})
 }
@@ -176,7 +176,7 @@ func TestWhatIsNoAnswerTakesOverNone(t *testing.T) {
 		r.eventually("a sign of work", sign)
 		r.w.Fail(slacktest.Fault{Of: "chat.delete", Delay: 300 * time.Millisecond, Late: true})
 		w.Cancel()
-		check.Len(t, "messages, which the next attempt would take over", r.own(q.channel), 0)
+		check.Len(t, "messages, which the next attempt would take over", r.botMessages(q.channel), 0)
 		r.eventually("all is gone", func() bool { return !sign() })
 		r.send(r.reply(q), piece("That did not work."))
 		r.answered(q.channel, "That did not work.")
@@ -236,7 +236,7 @@ func TestAShownReplyStandsAtLastWhateverBecomesOfIt(t *testing.T) {
 		t.Run(claim, func(*testing.T) {
 			q := r.question(c.inThread)
 			w := r.replying(q)
-			c.happen(q, r.own(q.channel)[0].TS, w)
+			c.happen(q, r.botMessages(q.channel)[0].TS, w)
 			r.send(w, piece("One two three."))
 			r.answered(q.channel, "One two three.")
 		})

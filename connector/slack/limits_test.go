@@ -161,7 +161,7 @@ func TestWhereNoMoreStreamsMayStartAMessageIsEdited(t *testing.T) {
 	r.shows(q.channel, "One two")
 	r.send(w, piece("One two three."))
 	r.answered(q.channel, "One two three.")
-	check.That(t, !r.own(q.channel)[0].Streamed && len(r.w.Calls("chat.startStream")) == 1, "there stands %+v", r.own(q.channel)[0])
+	check.That(t, !r.botMessages(q.channel)[0].Streamed && len(r.w.Calls("chat.startStream")) == 1, "there stands %+v", r.botMessages(q.channel)[0])
 }
 
 func TestNamesExpireAtDifferentTimes(t *testing.T) {
@@ -258,10 +258,10 @@ func (r *rig) askerIsKnown(channelID, who string) {
 		name = "newcomer"
 		who = r.w.AddUser(name)
 	}
-	answers := len(r.said(channelID))
+	answers := len(r.botTexts(channelID))
 	asked := time.Now()
 	r.w.Say(slacktest.Post{Channel: channelID, User: who, Text: mention + "are you there?"})
-	r.eventually("an answer", func() bool { return len(r.said(channelID)) > answers })
+	r.eventually("an answer", func() bool { return len(r.botTexts(channelID)) > answers })
 	r.T.Logf("%s was answered after %s", name, time.Since(asked))
 	check.That(r.T, time.Since(asked) < 8*time.Second, "answered after %s", time.Since(asked))
 	for _, m := range r.Transcript(conversation(channelID)) {

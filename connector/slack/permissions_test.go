@@ -24,13 +24,13 @@ func TestWhereAPostWasRefusedNoModelIsAsked(t *testing.T) {
 	}
 	question(ann, "are you there?")
 	const want = channel.ChannelReadOnly + " Your message is saved. Once I may write here, ask again."
-	check.Equal(t, "ann was told", r.told(general, ann, 1).Text, want)
+	check.Equal(t, "ann was told", r.awaitPrivate(general, ann, 1).Text, want)
 	check.Equal(t, "model requests", len(r.Model.Requests()), 1)
 	question(ann, "are you there now?")
 	question(bob, "and for me?")
-	check.Equal(t, "bob was told", r.told(general, bob, 1).Text, want)
+	check.Equal(t, "bob was told", r.awaitPrivate(general, bob, 1).Text, want)
 	check.Equal(t, "model requests", len(r.Model.Requests()), 1)
-	check.Len(t, "what ann was told", r.own(general, ann), 1)
+	check.Len(t, "what ann was told", r.botMessages(general, ann), 1)
 
 	r.w.Restrict(general, "")
 	name := r.connector.self.place(general, "").String()
@@ -46,9 +46,9 @@ func TestAWrittenCommandIsAnsweredWhereTheBotMayNotWrite(t *testing.T) {
 	r.w.Restrict(general, "restricted_action_read_only_channel")
 	for n := range 2 {
 		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/help"})
-		check.Contains(t, "the answer", r.told(general, ann, n+1).Text, "/cairn context")
+		check.Contains(t, "the answer", r.awaitPrivate(general, ann, n+1).Text, "/cairn context")
 	}
-	check.Len(t, "what all see", r.own(general), 0)
+	check.Len(t, "what all see", r.botMessages(general), 0)
 }
 
 func TestDoctorNamesChannelsThatAreReadOnly(t *testing.T) {

@@ -150,21 +150,22 @@ func (r *rig) eventually(what string, condition func() bool) {
 	check.Require(r.T, check.Soon(condition), "never: %s\n%s", what, &r.Log)
 }
 
-// own are the bot's messages in a channel that all see, or that one person alone sees.
-func (r *rig) own(channelID string, person ...string) []slacktest.Message {
+// botMessages are the bot's messages in a channel that all see, or that one person alone sees.
+func (r *rig) botMessages(channelID string, person ...string) []slacktest.Message {
 	onlyFor := strings.Join(person, "")
 	return slices.DeleteFunc(r.w.Messages(channelID), func(m slacktest.Message) bool { return m.BotID != slacktest.BotID || m.OnlyFor != onlyFor })
 }
 
-func (r *rig) told(channelID, person string, n int) slacktest.Message {
+// awaitPrivate waits for the n-th message that only one person sees, and returns it.
+func (r *rig) awaitPrivate(channelID, person string, n int) slacktest.Message {
 	r.T.Helper()
-	r.eventually(fmt.Sprintf("%s reads %d messages", person, n), func() bool { return len(r.own(channelID, person)) >= n })
-	return r.own(channelID, person)[n-1]
+	r.eventually(fmt.Sprintf("%s reads %d messages", person, n), func() bool { return len(r.botMessages(channelID, person)) >= n })
+	return r.botMessages(channelID, person)[n-1]
 }
 
-// said are the texts of the bot's finished messages in a channel.
-func (r *rig) said(channelID string) (texts []string) {
-	for _, m := range r.own(channelID) {
+// botTexts are the texts of the bot's finished messages in a channel.
+func (r *rig) botTexts(channelID string) (texts []string) {
+	for _, m := range r.botMessages(channelID) {
 		if !m.Streaming {
 			texts = append(texts, m.Shown())
 		}
@@ -172,11 +173,11 @@ func (r *rig) said(channelID string) (texts []string) {
 	return texts
 }
 
-// answered waits until the bot has said exactly this in a channel.
+// answered waits until the bot has written exactly this in a channel.
 func (r *rig) answered(channelID string, want ...string) {
 	r.T.Helper()
-	there := check.Soon(func() bool { return slices.Equal(r.said(channelID), want) })
-	check.Require(r.T, there, "the bot said %q, want %q\n%s", r.said(channelID), want, &r.Log)
+	there := check.Soon(func() bool { return slices.Equal(r.botTexts(channelID), want) })
+	check.Require(r.T, there, "the bot said %q, want %q\n%s", r.botTexts(channelID), want, &r.Log)
 }
 
 func (r *rig) reactions(channelID, ts string) []string {

@@ -60,7 +60,7 @@ func TestAnswersWhoAddressesIt(t *testing.T) {
 	check.Equal(t, "the message it hangs on is quoted as", r.Transcript(thread)[0].Quote, `bob: "just talking"`)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: "and now without a mention"})
 	r.answered(general, "answer 1", "answer 3", "answer 4")
-	for _, m := range r.own(general)[1:] {
+	for _, m := range r.botMessages(general)[1:] {
 		check.Equal(t, "the thread of "+m.Text, m.Thread, root)
 	}
 	r.stored(conversation(general), said...)
@@ -157,7 +157,7 @@ func TestWhoMayUseIt(t *testing.T) {
 	r.answered(general, "answer 1")
 	r.stored(conversation(general), "user: hello from bob", "assistant: answer 1")
 	r.Idle(conversation(r.w.DM(ann)))
-	check.Lacks(t, "what they are told alone with the bot", strings.Join(r.said(r.w.DM(ann)), ""), "answer")
+	check.Lacks(t, "what they are told alone with the bot", strings.Join(r.botTexts(r.w.DM(ann)), ""), "answer")
 	r.eventually("all is acknowledged", r.acknowledged)
 
 	check.Equal(t, "the result", r.command(general, ann, "stop"), command.TextRefused) // a public one
@@ -165,10 +165,10 @@ func TestWhoMayUseIt(t *testing.T) {
 		r.run(general, bob, fmt.Sprint("/remember thing ", i))
 	}
 	r.w.Say(slacktest.Post{Channel: general, User: bob, Text: mention + "/memories"})
-	r.eventually("there is a list", func() bool { return len(r.own(general)) == 2 })
-	r.w.Press(general, r.own(general)[1].TS, ann, actionPrefix+"next")
-	check.Equal(t, "the result", r.told(general, ann, 2).Shown(), command.TextRefused)
-	check.Equal(t, "the page was turned", r.own(general)[1].Edits, 0)
+	r.eventually("there is a list", func() bool { return len(r.botMessages(general)) == 2 })
+	r.w.Press(general, r.botMessages(general)[1].TS, ann, actionPrefix+"next")
+	check.Equal(t, "the result", r.awaitPrivate(general, ann, 2).Shown(), command.TextRefused)
+	check.Equal(t, "the page was turned", r.botMessages(general)[1].Edits, 0)
 	check.Contains(t, "the result", r.command(general, bob, "forget 1"), "forgotten") // an administrator runs what is restricted
 }
 
@@ -203,11 +203,11 @@ func TestADiskThatTakesNothing(t *testing.T) {
 	r.Exec("CREATE TRIGGER broken BEFORE INSERT ON inbox BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
 	const told = "I cannot store your message right now. I will keep trying, and answer once I have it."
-	r.eventually("people are told", func() bool { return slices.Contains(r.said(general), told) })
+	r.eventually("people are told", func() bool { return slices.Contains(r.botTexts(general), told) })
 	check.Equal(t, "what is not on disk was acknowledged", r.acknowledged(), false)
 	r.Exec("DROP TRIGGER broken")
-	r.eventually("it is answered", func() bool { return slices.Contains(r.said(general), "answer 2") })
-	check.Equal(t, "how often people are told", strings.Count(strings.Join(r.said(general), "\n"), told), 1)
+	r.eventually("it is answered", func() bool { return slices.Contains(r.botTexts(general), "answer 2") })
+	check.Equal(t, "how often people are told", strings.Count(strings.Join(r.botTexts(general), "\n"), told), 1)
 	r.stored(conversation(general), "user: question 1", "assistant: answer 1", "user: question 2", "assistant: answer 2")
 	check.Equal(t, "warnings for one incident", strings.Count(r.Log.String(), "store_message_failed"), 1)
 }

@@ -60,9 +60,9 @@ func (s *sockets) serve(ctx context.Context) (err error) {
 		if k.greeted {
 			k.backfill.noteRead(k.base.Clock.At(k.ws.LastRead()))
 		}
-		replaced := errors.Is(err, errReplaced)
-		k.draining.Store(replaced && k.greeted)
-		if !replaced || !k.base.Work.Start(k.drain) {
+		drains := k.greeted && errors.Is(err, errReplaced) // before hello no gap is noted
+		k.draining.Store(drains)
+		if !drains || !k.base.Work.Start(k.drain) {
 			k.ws.Close()
 		}
 	}()

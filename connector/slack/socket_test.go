@@ -58,6 +58,19 @@ func TestASocketIsReadUntilAnotherReplacesIt(t *testing.T) {
 	check.Equal(t, "how often the first connection is told", strings.Count(r.Log.String(), `level=INFO msg=connected connector=slack as=app`), 1)
 }
 
+// Before hello no gap is noted, so what such a socket delivers must not be handled.
+func TestASocketWithoutHelloIsNotReadOn(t *testing.T) {
+	r, _, _ := town(t, slacktest.Options{WarnFor: 2 * soon}, answerN)
+	r.w.NoHello(1)
+	r.launch()
+	r.eventually("there is a socket", func() bool { return len(r.w.Sockets()) == 1 })
+	first := r.w.Sockets()[0]
+	asked := time.Now()
+	first.Disconnect("warning")
+	r.eventually("only the next one is open", func() bool { open := r.w.Sockets(); return len(open) == 1 && open[0] != first })
+	check.That(t, time.Since(asked) < drainTime, "the first one was open for %v", time.Since(asked))
+}
+
 // A connector that lives for months connects again and again. This runs alone: goroutines of other tests would be counted too.
 func TestReconnectingLeavesNothingBehind(t *testing.T) {
 	r, general, ann := lonelyTown(t, slacktest.Options{}, answerN)

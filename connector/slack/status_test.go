@@ -77,12 +77,12 @@ func TestPeopleSeeAtOnceThatTheBotWorks(t *testing.T) {
 			shown := ""
 			if c.working == workingPlaceholder {
 				r.shows(general, placeholder)
-				shown = r.own(general)[0].TS
+				shown = r.botMessages(general)[0].TS
 			}
 			letGo()
 			r.answered(general, fmt.Sprint("answer ", i+1))
 			r.eventually("it is gone", func() bool { return sign() == "" })
-			check.That(t, shown == "" || r.own(general)[0].TS == shown, "the answer is another message")
+			check.That(t, shown == "" || r.botMessages(general)[0].TS == shown, "the answer is another message")
 			check.That(t, c.sign != "" || signs() == before, "%d signs", signs()-before)
 		})
 	}

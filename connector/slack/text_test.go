@@ -106,14 +106,16 @@ func TestTheBotCallsNobody(t *testing.T) {
 	r.w.Admin(ann)
 	r.begin()
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "call them all"})
-	r.eventually("an answer", func() bool { return len(r.said(general)) == 1 })
+	r.eventually("an answer", func() bool { return len(r.botTexts(general)) == 1 })
 	r.Idle(conversation(general))
 	for _, line := range []string{"remember " + calls, "memories", "recall channel everyone", "forget " + calls, "settings compaction.focus " + calls, calls} {
 		r.command(general, ann, line)
 	}
 	r.w.Command(general, ann, "/cairn", "pause "+calls)
-	r.eventually("an answer for all", func() bool { return len(r.said(general)) == 2 })
-	for _, m := range append(r.own(general), r.own(general, ann)...) {
+	r.eventually("an answer for all", func() bool { return len(r.botTexts(general)) == 2 })
+	shown := append(r.botMessages(general), r.botMessages(general, ann)...)
+	check.That(t, len(shown) >= 2, "got %d messages of the bot", len(shown))
+	for _, m := range shown {
 		check.Lacks(t, "there stands", m.Shown(),
 			"<!channel", "<!here", "<!everyone", "<!subteam", "<!CHANNEL", "<@U", "@channel", "@here", "@everyone", "&lt;!channel")
 	}

@@ -96,7 +96,7 @@ func (r *rig) doubtful(w channel.Writer, p channel.Piece) channel.Piece {
 func (r *rig) shows(channelID, want string) {
 	r.T.Helper()
 	r.eventually("the bot shows "+want, func() bool {
-		own := r.own(channelID)
+		own := r.botMessages(channelID)
 		return len(own) > 0 && own[len(own)-1].Shown() == want
 	})
 }
@@ -151,7 +151,7 @@ func TestWhatIsLongIsSentInPieces(t *testing.T) {
 	check.Len(t, "pieces", pieces, 3)
 	w := r.reply(q)
 	w.Show(text)
-	r.eventually("the first piece is shown", func() bool { return len(r.own(q.channel)) == 1 })
+	r.eventually("the first piece is shown", func() bool { return len(r.botMessages(q.channel)) == 1 })
 	for _, fault := range []slacktest.Fault{{RetryAfter: time.Second}, {Status: 502, Body: "<html>"}} { // to the second piece
 		fault.Of = "chat.postMessage"
 		r.w.Fail(fault)
@@ -159,20 +159,20 @@ func TestWhatIsLongIsSentInPieces(t *testing.T) {
 	for i, p := range pieces {
 		r.insist(w, channel.Piece{Reply: "r1", Part: i, Parts: 3, Text: p})
 	}
-	got := strings.Join(r.said(q.channel), "")
+	got := strings.Join(r.botTexts(q.channel), "")
 	check.That(t, got == text, "%d characters of %d arrived", len(got), len(text))
 
 	q = r.question(false)
 	text = "May I? " + strings.Repeat("<", 1000) // escaped, it needs several sections
 	r.send(r.connector.Reply(q.name, nil), channel.Piece{Reply: "approve-k3f9x.en", Parts: 1, Text: text, Failure: true})
-	check.Equal(t, "what it asked", entities.Replace(strings.ReplaceAll(r.own(q.channel)[0].Shown(), "\n", "")), text)
+	check.Equal(t, "what it asked", entities.Replace(strings.ReplaceAll(r.botMessages(q.channel)[0].Shown(), "\n", "")), text)
 }
 
 // inThread waits until one message of the bot, in this thread, contains a text, and returns it.
 func (r *rig) inThread(channelID, thread, text string) (found slacktest.Message) {
 	r.T.Helper()
 	r.eventually("the bot says "+text, func() bool {
-		for _, m := range r.own(channelID) {
+		for _, m := range r.botMessages(channelID) {
 			if strings.Contains(m.Shown(), text) {
 				found = m
 				return true
@@ -215,7 +215,7 @@ func TestAQuestionAboutAToolAndTheResultOfATaskStandInTheThread(t *testing.T) {
 			asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "please add"})
 			question := r.inThread(general, asked, "May I call calc_add")
 			r.w.Press(general, question.TS, bob, actionPrefix+"allow")
-			check.Equal(t, "the thread where a stranger is refused", r.told(general, bob, 1).Thread, asked)
+			check.Equal(t, "the thread where a stranger is refused", r.awaitPrivate(general, bob, 1).Thread, asked)
 			check.Len(t, "calls", box.Called(), called)
 			decide(question)
 			r.inThread(general, asked, "The tool says: five")

@@ -16,11 +16,11 @@ func (r *dateReader) numericAt(i int) (Date, int) {
 	x, _ := strconv.Atoi(a.text)
 	y, _ := strconv.Atoi(b.text)
 	z, _ := strconv.Atoi(c.text)
-	whole := c.digits && c.gap == b.gap
+	isDate := c.digits && c.gap == b.gap
 	switch {
-	case whole && isYear(x, a.text) && y >= 1 && y <= 12 && z >= 1 && z <= 31:
+	case isDate && isYear(x, a.text) && y >= 1 && y <= 12 && z >= 1 && z <= 31:
 		return Date{Weekday: -1, Year: x, Month: y, Day: z}, i + 3
-	case whole && isYear(z, c.text), whole && len(c.text) == 2 && b.gap != "-":
+	case isDate && isYear(z, c.text), isDate && len(c.text) == 2 && b.gap != "-":
 		if z < 100 {
 			z += 2000
 		}
@@ -28,7 +28,7 @@ func (r *dateReader) numericAt(i int) (Date, int) {
 			d.Year = z
 			return d, i + 3
 		}
-	case whole || len(a.text) > 2 || len(b.text) > 2 || c.gap == "" && i+2 < len(r.text.tokens):
+	case isDate || len(a.text) > 2 || len(b.text) > 2 || c.gap == "" && i+2 < len(r.text.tokens):
 	case b.gap == "/" || b.gap == "." && strings.HasPrefix(c.gap, ".") && len(c.gap) > 1 && c.gap != ".\n":
 		if d, ok := dayAndMonth(x, y); ok {
 			return d, i + 2
@@ -54,13 +54,13 @@ func (r *dateReader) hanDateAt(i int) (Date, int) {
 	next := i
 	for _, part := range []struct {
 		marks string
-		least int
-		most  int
+		min   int
+		max   int
 		to    *int
 	}{{"年", 1900, 2199, &d.Year}, {"月", 1, 12, &d.Month}, {"日号號", 1, 31, &d.Day}} {
-		value, after := r.wholeAt(next)
+		value, after := r.integerAt(next)
 		mark := r.text.token(after)
-		if after == next || !mark.han || mark.gap != "" || !strings.Contains(part.marks, mark.text) || value < part.least || value > part.most {
+		if after == next || !mark.han || mark.gap != "" || !strings.Contains(part.marks, mark.text) || value < part.min || value > part.max {
 			continue
 		}
 		*part.to = value
@@ -72,8 +72,8 @@ func (r *dateReader) hanDateAt(i int) (Date, int) {
 	return d, next
 }
 
-// wholeAt reads a whole number without a unit.
-func (r *dateReader) wholeAt(i int) (value, next int) {
+// integerAt reads an integer without a unit.
+func (r *dateReader) integerAt(i int) (value, next int) {
 	if t := r.text.token(i); t.digits {
 		value, _ = strconv.Atoi(t.text)
 		return value, i + 1

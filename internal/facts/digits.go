@@ -81,7 +81,7 @@ func decimals(groups []string, separators string) []float64 {
 	for _, g := range groups[1:] {
 		threes = threes && len(g) == 3
 	}
-	whole := func(groups []string) float64 {
+	integer := func(groups []string) float64 {
 		value, _ := strconv.ParseFloat(strings.Join(groups, ""), 64)
 		return value
 	}
@@ -92,25 +92,25 @@ func decimals(groups []string, separators string) []float64 {
 	same := strings.Count(separators, separators[:min(1, len(separators))]) == len(separators)
 	switch {
 	case last == 0:
-		return []float64{whole(groups)}
+		return []float64{integer(groups)}
 	case last == 1 && threes && separators[0] != ' ' && separators[0] != '\'':
-		return []float64{whole(groups), decimal()}
+		return []float64{integer(groups), decimal()}
 	case same && threes, separators[0] == ',' && same && len(groups[last]) == 3 && last > 1: // 1,20,000 in India
-		return []float64{whole(groups)}
+		return []float64{integer(groups)}
 	case last == 1, !same && separators[last-1] != separators[0]:
 		return []float64{decimal()}
 	}
 	return nil
 }
 
-// mostHan is the most Chinese characters of one number.
-const mostHan = 24
+// maxHan is the maximum number of Chinese characters of one number.
+const maxHan = 24
 
 // hanAt reads a number in Chinese characters.
 func (w *wording) hanAt(i int) (n Number, next int) {
 	var total, section, digit, scale float64
 	var positional strings.Builder
-	for next = i; next < min(i+mostHan, len(w.tokens)) && w.tokens[next].han && (next == i || w.tokens[next].gap == ""); next = w.after(next) {
+	for next = i; next < min(i+maxHan, len(w.tokens)) && w.tokens[next].han && (next == i || w.tokens[next].gap == ""); next = w.after(next) {
 		value, ok := w.has(next, isNumber)
 		if !ok {
 			break

@@ -41,12 +41,12 @@ type Number struct {
 	Day     bool      // it may be a day of the month
 	Code    bool      // it follows letters: A4, v2
 	Rounded bool      // a word says so: about, nearly, over
-	Denied  bool      // a word for not stands before it: 64, not 46
+	Denied  bool      // a word for not is before it: 64, not 46
 	Of      []string  // words after it that may say what it counts, folded
 	Part    []float64 // times of day of which it may be a part: ten past three; in minutes after midnight
 
 	from, to int // its tokens
-	part     int // how many tokens before it a half stands that it contains; 0: none
+	part     int // how many tokens before it its half is; 0: it has none
 }
 
 // Text is a text with its facts.
@@ -234,7 +234,7 @@ func Counted(n Number) (all []Date) {
 
 // Word is what a single word may be.
 type Word struct {
-	Title bool // stands before or after a name: Mrs, さん
+	Title bool // is before or after a name: Mrs, さん
 	Asks  bool // asks for something, or decides it: wants, decided
 	Bot   bool // an assistant or a bot
 	Known bool // it is in the table of one of the languages
@@ -258,7 +258,7 @@ func Look(word string, languages []string) (is Word) {
 	return is
 }
 
-// Titles returns the words in one of the languages that stand after a name without a space, such as さん.
+// Titles returns the words in one of the languages that are after a name without a space, such as さん.
 func Titles(languages []string) (all []string) {
 	for _, l := range lexicons() {
 		if l.code != "ja" && l.code != "zh" || !slices.Contains(languages, l.code) {

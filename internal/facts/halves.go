@@ -25,7 +25,7 @@ func (r *numberReader) halved(n Number, from, next int) (Number, int) {
 	return r.partBefore(n, from), next
 }
 
-// partBefore adds the half or quarter that stands before a number, and takes it away where half nine is half past eight.
+// partBefore adds the half or quarter that is before a number, and takes it away where half nine is half past eight.
 func (r *numberReader) partBefore(n Number, from int) Number {
 	less := false
 	for k := from - 1; k >= max(from-3, 0); k-- {
@@ -75,7 +75,7 @@ func (r *numberReader) withHalfBefore(n Number, beside bool) Number {
 	return n
 }
 
-// withQuarterBefore adds the quarter at k before a number; less tells that a word such as "to" stands between.
+// withQuarterBefore adds the quarter at k before a number; less tells that a word such as "to" is between.
 func (r *numberReader) withQuarterBefore(n Number, k, from int, less bool) Number {
 	value := n.Values[0]
 	others := n.Values
@@ -119,7 +119,7 @@ var isMore = words.Set("past after nach po")
 // isLess are the words for the minutes before an hour.
 var isLess = words.Set("to vor menos moins meno para za без kala var الا")
 
-// partAfter returns the half or quarter that follows a number, negative if it is taken away; 0 if there is none.
+// partAfter returns the half or quarter that follows a number, negative if it is subtracted; 0 if there is none.
 func (r *numberReader) partAfter(i int) (part float64, next int) {
 	sign := 1.0
 	for k := i; k < min(i+4, len(r.text.tokens)); k = r.text.after(k) {

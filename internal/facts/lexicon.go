@@ -22,7 +22,7 @@ const (
 	isHalfOf // half of something, not half an hour or unit
 	isQuarter
 	isNoon // noon or midnight
-	joins  // stands between the words of a number: forty and five
+	joins  // is between the words of a number: forty and five
 	isUnit // value: a Unit
 	isMonth
 	isWeekday   // value: 0 for Sunday
@@ -31,7 +31,7 @@ const (
 	isYou       // speaks to somebody
 	isAssistant // names the bot
 	isRequest   // asks for something, or decides it
-	isTitle     // stands before or after a name
+	isTitle     // is before or after a name
 	isWeak      // is a number, and often something else
 	isAbout     // says that a number is rounded
 )
@@ -44,7 +44,7 @@ type sense struct {
 	capital bool   // only where the word is capitalized
 }
 
-// lexicon holds the words of one language.
+// lexicon has the words of one language.
 type lexicon struct {
 	code     string
 	common   []string
@@ -55,7 +55,7 @@ type lexicon struct {
 	starts   map[string]bool    // the first three letters of its numbers
 }
 
-// table has a section for each language, with a line for each sense: its name, and the words. An asterisk stands for any ending;
+// table has a section for each language, with a line for each sense: its name, and the words. An asterisk means any ending;
 // a word with a capital letter counts only when it is capitalized.
 //
 //go:embed languages.txt
@@ -240,15 +240,15 @@ const (
 
 // likeliest returns the languages with the most evidence.
 func likeliest(counts map[string]int) (codes []string) {
-	most := 0
+	highest := 0
 	for _, n := range counts {
-		most = max(most, n)
+		highest = max(highest, n)
 	}
 	for _, l := range lexicons() {
 		switch n := counts[l.code]; {
-		case n > 0 && n == most:
+		case n > 0 && n == highest:
 			codes = slices.Insert(codes, 0, l.code)
-		case n > leastShare && 2*n >= most:
+		case n > leastShare && 2*n >= highest:
 			codes = append(codes, l.code)
 		}
 	}

@@ -59,7 +59,7 @@ func (r *dateReader) looseAt(i int) int {
 // inMonth are endings of days of the month: 18th, 18-го, 18-go, 18'inde.
 var inMonth = words.Set("th st nd rd го е go ego tego szego inde sinde unda sinda ine sine una sina inden sinden undan sindan")
 
-// beforeDay are the articles and prepositions before a day of the month. Singular ones stand before no other number but one.
+// beforeDay are the articles and prepositions before a day of the month. Singular ones are before no other number but one.
 var beforeDay = words.Set("el al del le au du il dal dia dnia am zum vom bis ab يوم")
 
 // measuresNothing reports whether no unit, scale or noun in the plural can follow the number at a token.

@@ -106,8 +106,8 @@ func (r *neighbours) spell() {
 
 // spelled returns the time of day that two numbers state, in minutes after midnight.
 func (r *neighbours) spelled(a, b Number) (time float64, ok bool) {
-	const mostBetween = 3
-	if b.from-a.to > mostBetween || b.from < a.to || len(a.Values) == 0 || len(b.Values) == 0 || a.Dated || b.Dated {
+	const maxBetween = 3
+	if b.from-a.to > maxBetween || b.from < a.to || len(a.Values) == 0 || len(b.Values) == 0 || a.Dated || b.Dated {
 		return 0, false
 	}
 	between := ""

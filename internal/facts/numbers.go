@@ -89,8 +89,8 @@ func (r *numberReader) numberAt(i int) (n Number, next int) {
 	n, next = r.halvedAfterUnit(n, next)
 	n, next = r.withTenths(n, next)
 	if n.Unit == None && len(n.Values) > 0 && metres[r.text.word(next)] { // trois mètres cinquante
-		if whole, end := r.withMinor(n, next+1); end > next+1 {
-			n = whole
+		if exact, end := r.withMinor(n, next+1); end > next+1 {
+			n = exact
 			next = end
 		}
 	}
@@ -137,8 +137,8 @@ func (r *numberReader) apart(from, to int) bool {
 	return false
 }
 
-// mostScales is the most words for thousands, millions and so on in one number.
-const mostScales = 4
+// maxScales is the maximum number of words for thousands, millions and so on in one number.
+const maxScales = 4
 
 // scaled multiplies a number by the words after it: million, 万.
 func (r *numberReader) scaled(n Number, next int) (Number, int) {
@@ -147,7 +147,7 @@ func (r *numberReader) scaled(n Number, next int) (Number, int) {
 
 // scaledBelow is scaled with words for less than a limit.
 func (r *numberReader) scaledBelow(n Number, next int, limit float64) (Number, int) {
-	for rounds := 0; rounds < mostScales && next < len(r.text.tokens) && len(n.Values) > 0 && n.Unit == None; rounds++ {
+	for rounds := 0; rounds < maxScales && next < len(r.text.tokens) && len(n.Values) > 0 && n.Unit == None; rounds++ {
 		scale, ok := r.scaleAt(next)
 		if !ok || scale >= limit {
 			break
@@ -206,7 +206,7 @@ func (r *numberReader) united(n Number, from, next int) (Number, int) {
 		return n, next
 	}
 	after, ok := r.text.has(next, isUnit)
-	if strings.HasPrefix(r.text.word(next), "الساع") { // "the hour" stands before its number
+	if strings.HasPrefix(r.text.word(next), "الساع") { // "the hour" is before its number
 		ok = false
 	}
 	if ok && (r.text.near(next) || r.text.tokens[next].gap == "") {
@@ -240,7 +240,7 @@ func (r *numberReader) perCent(i int) bool {
 
 var perHundred = map[string]bool{"per cent": true, "por ciento": true, "por cento": true, "per cento": true, "pour cent": true}
 
-// unitBefore reads a unit that stands before its number: $5, %5, saat 5, 百分之五.
+// unitBefore reads a unit that is before its number: $5, %5, saat 5, 百分之五.
 func (r *numberReader) unitBefore(n Number, from int) Number {
 	at := r.text.before(from)
 	value, ok := r.text.has(at, isUnit)

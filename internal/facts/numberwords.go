@@ -15,10 +15,14 @@ type sum struct {
 	arabic         bool
 	unitsFirst     bool // five and forty is 45
 	slavic         bool
+
+	next    int  // the token behind it
+	ordinal bool // its last word is an ordinal
+	weak    bool // its only word may mean something else
 }
 
 // add adds the next word. It reports false if the word belongs to another number. joined reports whether a word such as "and"
-// stands before it.
+// is before it.
 func (s *sum) add(v float64, joined bool) bool {
 	units := int(s.current) % 10
 	tens := int(s.current) % 100
@@ -63,7 +67,7 @@ func (s *sum) add(v float64, joined bool) bool {
 
 // newSum returns a sum for the number that starts at a token.
 func (w *wording) newSum(i int) sum {
-	s := sum{empty: true, arabic: unicode.Is(unicode.Arabic, firstOf(w.word(i)))}
+	s := sum{next: i, empty: true, arabic: unicode.Is(unicode.Arabic, firstOf(w.word(i)))}
 	s.unitsFirst = s.arabic
 	for _, l := range w.languages {
 		s.slavic = s.slavic || l.code == "pl" || l.code == "ru"
@@ -95,55 +99,15 @@ func (w *wording) afterJoin(k int, inside bool) (at int, joined bool) {
 // wordsAt reads a number that is written out.
 func (w *wording) wordsAt(i int) (n Number, next int) {
 	s := w.newSum(i)
-	next = i
-	weak := false
 	end := len(w.tokens)
 	if w.word(i-1) == "без" { // без двадцати девять: the last word is the hour
 		end = w.lastWord(i)
 	}
-	for k := i; k < end; {
-		at, joined := w.afterJoin(k, k > i)
-		if k > i && !w.near(at) {
-			break
-		}
-		parts, is := w.partsAt(at)
-		if len(parts) == 0 {
-			break
-		}
-		if is == isOrdinal && s.current == 10 && s.slavic { // dziesięć siódma: ten to seven
-			break
-		}
-		before := s
-		ok := true
-		for j, part := range parts {
-			ok = ok && s.add(part, joined && s.unitsFirst || j > 0)
-		}
-		if !ok {
-			s = before
-			break
-		}
-		_, doubtful := w.has(at, isWeak)
-		weak = doubtful && at == i
-		k = at + 1
-		next = at + 1
-		if is == isOrdinal {
-			n.Ordinal = true
-			if s.arabic && w.isTeen(next) {
-				if parts[0] < 10 {
-					s.add(10, false)
-				}
-				next++
-				break
-			}
-			if parts[0] < 20 || w.unitOrdinal(next) == 0 { // dwudziestego piątego
-				break
-			}
-		}
-		if is == isDozen {
-			break
-		}
+	more := true
+	for more && s.next < end {
+		more = w.addWord(&s, i)
 	}
-	if next == i {
+	if s.next == i {
 		return n, i
 	}
 	value := s.total + s.current
@@ -151,15 +115,50 @@ func (w *wording) wordsAt(i int) (n Number, next int) {
 	if s.scale == 1000 && s.total == 1000 && s.current != 0 && w.word(i) == "тысяч" { // тысяч восемнадцать: about 18 000
 		n.Values = []float64{s.current * 1000, value}
 	}
-	n.Weak = weak || value <= 1 || n.Ordinal && value <= 2
-	return n, next
+	n.Ordinal = s.ordinal
+	n.Weak = s.weak || value <= 1 || n.Ordinal && value <= 2
+	return n, s.next
+}
+
+// addWord adds the next word, if it belongs to the number that starts at a token. It reports whether another one may follow.
+func (w *wording) addWord(s *sum, start int) (more bool) {
+	at, joined := w.afterJoin(s.next, s.next > start)
+	if s.next > start && !w.near(at) {
+		return false
+	}
+	parts, is := w.partsAt(at)
+	if len(parts) == 0 || is == isOrdinal && s.current == 10 && s.slavic { // dziesięć siódma: ten to seven
+		return false
+	}
+	before := *s
+	for j, part := range parts {
+		if !s.add(part, joined && s.unitsFirst || j > 0) {
+			*s = before
+			return false
+		}
+	}
+	_, doubtful := w.has(at, isWeak)
+	s.weak = doubtful && at == start
+	s.next = at + 1
+	if is != isOrdinal {
+		return is != isDozen
+	}
+	s.ordinal = true
+	if s.arabic && w.isTeen(s.next) {
+		if parts[0] < 10 {
+			s.add(10, false)
+		}
+		s.next++
+		return false
+	}
+	return parts[0] >= 20 && w.unitOrdinal(s.next) != 0 // dwudziestego piątego
 }
 
 // lastWord returns where the last of the number words that follow one another begins; the end of the text if there is only one.
 func (w *wording) lastWord(i int) int {
-	const most = 3
+	const maxWords = 3
 	last := i
-	for k := i + 1; k < min(i+most, len(w.tokens)) && w.near(k); k++ {
+	for k := i + 1; k < min(i+maxWords, len(w.tokens)) && w.near(k); k++ {
 		if _, ok := w.has(k, isNumber); !ok {
 			break
 		}

@@ -40,7 +40,7 @@ const (
 	farthestTime = 15  // minutes, of a time of day
 )
 
-// rounds reports whether a number that is said to be rounded may be another one, which is more exact.
+// rounds reports whether a number that is stated as rounded may be another one, which is more exact.
 func (n Number) rounds(exact Number) bool {
 	if !n.Rounded || exact.Weak || n.Ordinal != exact.Ordinal || !Comparable(n, exact) || isMeasure(n.Unit) != isMeasure(exact.Unit) {
 		return false
@@ -62,16 +62,16 @@ func isMeasure(u Unit) bool { return u != None && u != Money && u != Cents }
 
 // lastDigit returns the value of the last digit of a number that is not zero: 100 of 1,600, and 0.1 of 7.4.
 func lastDigit(x float64) float64 {
-	const most, least = 1e12, 1e-3
-	for step := most; step > least; step /= 10 {
-		if whole := x / step; math.Round(whole) != 0 && math.Abs(whole-math.Round(whole)) < 1e-9 {
+	const largest, smallest = 1e12, 1e-3
+	for step := largest; step > smallest; step /= 10 {
+		if steps := x / step; math.Round(steps) != 0 && math.Abs(steps-math.Round(steps)) < 1e-9 {
 			return step
 		}
 	}
-	return least
+	return smallest
 }
 
-// denied reports whether a word for not stands before a token.
+// denied reports whether a word for not is before a token.
 func (r *numberReader) denied(i int) bool {
 	before := r.text.token(i - 1)
 	if before.text == "是" {
@@ -80,5 +80,5 @@ func (r *numberReader) denied(i int) bool {
 	return not[before.text] && r.text.near(i)
 }
 
-// not are the words for not that stand before a number. Those that are an answer, too, are no such words: no 7:40.
+// not are the words for not that are before a number. Those that are an answer, too, are no such words: no 7:40.
 var not = words.Set(words.Fold("not nicht pas non não nie не مو مش ليس وليس ومش"))

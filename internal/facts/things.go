@@ -8,15 +8,15 @@ import (
 	"cairn/internal/words"
 )
 
-// mostThings is how many words after a number may say what it counts: an adjective and its noun.
-const mostThings = 2
+// maxThings is how many words after a number may say what it counts: an adjective and its noun.
+const maxThings = 2
 
 // things returns the words after a number that say what it counts, folded: big chairs; in Chinese and Japanese the counter.
 func (r *numberReader) things(next int) (all []string) {
 	if r.text.token(next).han {
 		return r.counted(next)
 	}
-	for k := next; k < len(r.text.tokens) && len(all) < mostThings; k++ {
+	for k := next; k < len(r.text.tokens) && len(all) < maxThings; k++ {
 		t := r.text.tokens[k]
 		if t.digits || t.sign || t.han || !r.text.near(k) || r.text.isCommon(t.text) || len(r.text.senses[k]) > 0 && !r.text.onlyNames(k) {
 			break
@@ -70,7 +70,7 @@ func SameThing(a, b Number) bool {
 
 // sameWord reports whether two words are likely forms of one: box and boxes, testy and testów.
 func sameWord(a, b string) bool {
-	const least, mostEnding = 3, 3
+	const least, maxEnding = 3, 3
 	x := []rune(a)
 	y := []rune(b)
 	common := 0
@@ -79,5 +79,5 @@ func sameWord(a, b string) bool {
 	}
 	rest := len(x) - common
 	lost := len(y) - common
-	return a == b || common >= least && max(rest, lost) <= mostEnding && (min(rest, lost) == 0 || common > least)
+	return a == b || common >= least && max(rest, lost) <= maxEnding && (min(rest, lost) == 0 || common > least)
 }

@@ -32,7 +32,7 @@ func (r *dateReader) vague() (all []Date) {
 	return all
 }
 
-// counts reports whether a number stands before a token: what a number of years means is known better.
+// counts reports whether a number is before a token: what a number of years means is known better.
 func (r *dateReader) counts(i int) bool {
 	before := r.text.before(i)
 	_, number := r.text.has(before, isNumber)

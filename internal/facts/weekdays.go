@@ -28,7 +28,7 @@ func (r *dateReader) weekdayAt(i int) (weekday, next int, ok bool) {
 	return int(value), next, true
 }
 
-// What stands around an ordinal that is no weekday in Portuguese, and before segunda-feira in short.
+// What is around an ordinal that is no weekday in Portuguese, and before segunda-feira in short.
 var (
 	counted       = words.Set("vez parte pessoa edicao rodada etapa versao tentativa linha fase serie")
 	countsOff     = words.Set("pela uma numa")

@@ -10,7 +10,7 @@ type wording struct {
 	tokens    []token
 	languages []*lexicon
 	senses    [][]sense
-	width     []int // tokens of the word that starts here; 0: inside of one
+	width     []int // tokens of the word that starts at the token; 0: inside of one
 }
 
 // wordingOf splits a text, and finds what each word may mean in the languages.

@@ -45,10 +45,10 @@ type dateToken struct {
 
 // dateTokens splits text into words and numbers; "7th" and "7日" are numbers.
 func dateTokens(text string) []dateToken {
-	const most = 512
+	const maxTokens = 512
 	var tokens []dateToken
 	runes := []rune(text[:min(len(text), 1<<14)])
-	for i := 0; i < len(runes) && len(tokens) < most; {
+	for i := 0; i < len(runes) && len(tokens) < maxTokens; {
 		start := i
 		switch r := runes[i]; {
 		case '0' <= r && r <= '9':

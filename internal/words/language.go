@@ -243,7 +243,7 @@ func Differ(text, other string) bool {
 }
 
 // script returns the name of the script of most letters of text; Chinese and Japanese are one. "": it has no letters.
-func script(text string) (most string) {
+func script(text string) (main string) {
 	counts := map[string]int{}
 	for _, r := range normal(text) {
 		if !unicode.IsLetter(r) {
@@ -257,11 +257,11 @@ func script(text string) (most string) {
 			}
 		}
 		counts[name]++
-		if counts[name] > counts[most] {
-			most = name
+		if counts[name] > counts[main] {
+			main = name
 		}
 	}
-	return most
+	return main
 }
 
 var scripts = []struct {

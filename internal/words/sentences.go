@@ -93,8 +93,8 @@ func abbreviated(sentence, word, rest string) bool {
 // endsOrdinal reports whether the point after a number makes an ordinal of it, as in German and its neighbours: am 17. Oktober, im 3. Stock,
 // bis zum 19. frei.
 func endsOrdinal(sentence, number, rest string) bool {
-	const mostDigits = 2
-	if len(number) > mostDigits || strings.HasPrefix(strings.TrimLeft(rest, " "), "\n") {
+	const maxDigits = 2
+	if len(number) > maxDigits || strings.HasPrefix(strings.TrimLeft(rest, " "), "\n") {
 		return false
 	}
 	if monthsAfterDay[Fold(firstWord(rest))] {
@@ -120,7 +120,7 @@ func firstWord(text string) string {
 var monthsAfterDay = Set(`januar janner jan februar feber feb marz mar april apr mai juni jun juli jul august aug september sept sep oktober okt november nov
 dezember dez marts maj december dec mars desember oktobar`)
 
-// articlesOfOrdinals are the German words between which and a noun an ordinal stands; a day of the month, after one of beforeDays,
+// articlesOfOrdinals are the German words between which and a noun an ordinal is; a day of the month, after one of beforeDays,
 // may also end a sentence.
 var (
 	articlesOfOrdinals = Set(`der die das dem den des im beim ins`)

@@ -1,4 +1,4 @@
-// Forms of words: without case and accents; stems, one form for all inflections of a word; and what a typo may stand for.
+// Forms of words: without case and accents; stems, one form for all inflections of a word; and what a typo may mean.
 
 package words
 

@@ -17,7 +17,7 @@ const MaxTerm = 48
 const longestWord = 4 * MaxTerm
 
 // Terms returns the words of text in a form for searching, in their order and with repetitions: without case and accents, English
-// and Russian words as stems (irregular forms too: "went" is "go"), numbers as a whole ("1,200.50" is "1200.50"). Scripts
+// and Russian words as stems (irregular forms too: "went" is "go"), numbers as one term ("1,200.50" is "1200.50"). Scripts
 // without spaces between words, and Korean, yield every pair of neighbouring characters. Terms are not empty and at most
 // MaxTerm bytes long.
 func Terms(text string) []string { return terms(text, true) }

@@ -18,7 +18,7 @@ import (
 type announced struct {
 	open    func() *regexp.Regexp   // matches its beginning
 	may     func(front string) bool // whether a text that begins with front may match open
-	whole   int                     // bytes with which open can be decided, at most
+	maxOpen int                     // bytes with which open can be decided, at most
 	close   string                  // ends it, anywhere; "": a line that closes matches does
 	line    func() *regexp.Regexp   // matches the beginning of that line
 	label   func() *regexp.Regexp   // matches what ends it within a line; nil: nothing does
@@ -58,43 +58,43 @@ func startsAs(openings ...string) func(front string) bool {
 
 // startsLike reports whether a line with a front may begin with one of the openings, in capitals or not.
 func startsLike(front string, openings ...string) bool {
-	front, _, whole := strings.Cut(strings.ToLower(front), "\n")
+	front, _, ended := strings.Cut(strings.ToLower(front), "\n")
 	front = strings.TrimRight(front, " \t")
-	return !whole && startsAs(openings...)(front)
+	return !ended && startsAs(openings...)(front)
 }
 
 var announcedThoughts = []announced{
 	{ // gpt-oss without its special tokens: analysisThe user …assistantfinalHello
-		open:  lazy.Pattern(`^(?:assistant)?(?:analysis|commentary)(?:[A-Z\n]|$| ?to=[A-Za-z])`),
-		may:   startsAs("analysis", "commentary to=", "commentaryto=", "assistantanalysis", "assistantcommentary to=", "assistantcommentaryto="),
-		whole: 24, close: "assistantfinal",
+		open:    lazy.Pattern(`^(?:assistant)?(?:analysis|commentary)(?:[A-Z\n]|$| ?to=[A-Za-z])`),
+		may:     startsAs("analysis", "commentary to=", "commentaryto=", "assistantanalysis", "assistantcommentary to=", "assistantcommentaryto="),
+		maxOpen: 24, close: "assistantfinal",
 	},
 	{ // Granite 3.2: huggingface.co/ibm-granite/granite-3.2-8b-instruct
-		open:  lazy.Pattern(`^Here(?:'s| is) my thought process:`),
-		may:   startsAs("Here's my thought process:", "Here is my thought process:"),
-		whole: 27, close: "Here is my response:",
+		open:    lazy.Pattern(`^Here(?:'s| is) my thought process:`),
+		may:     startsAs("Here's my thought process:", "Here is my thought process:"),
+		maxOpen: 27, close: "Here is my response:",
 	},
 	{ // as the command of Ollama shows thoughts (github.com/ollama/ollama, cmd): Thinking... …done thinking.
-		open:  lazy.Pattern(`^Thinking\.\.\.[ \t]*\n`),
-		may:   func(front string) bool { return agrees(front, "Thinking...") && !strings.Contains(front, "\n") },
-		whole: 20, close: "...done thinking.",
+		open:    lazy.Pattern(`^Thinking\.\.\.[ \t]*\n`),
+		may:     func(front string) bool { return agrees(front, "Thinking...") && !strings.Contains(front, "\n") },
+		maxOpen: 20, close: "...done thinking.",
 	},
 	{ // as Open WebUI stores thoughts, which models then repeat: <details type="reasoning" done="true"><summary>Thought for 3 seconds</summary>
-		open:  lazy.Pattern(`^<details type="reasoning"`),
-		may:   startsAs(`<details type="reasoning"`),
-		whole: 25, close: "</details>",
+		open:    lazy.Pattern(`^<details type="reasoning"`),
+		may:     startsAs(`<details type="reasoning"`),
+		maxOpen: 25, close: "</details>",
 	},
 	{ // a block of code that is a thought, as a popular prompt asks for: github.com/richards199999/Thinking-Claude
 		open: lazy.Pattern("^```(?:think|thinking|thoughts?|reasoning)[ \\t]*\\n"),
 		may: func(front string) bool {
 			return strings.HasPrefix(front, "```") && !strings.Contains(front, "\n") || startsAs("```")(front)
 		},
-		whole: 20, line: lazy.Pattern("^```[ \\t]*$"),
+		maxOpen: 20, line: lazy.Pattern("^```[ \\t]*$"),
 	},
 	{ // ReAct (github.com/ysymyth/ReAct) without an action: Thought: I know it. Final Answer: Hello
-		open:  lazy.Pattern(`^Thought:[ \t\n]`),
-		may:   startsAs("Thought: "),
-		whole: 9, line: lazy.Pattern(`^(?:Final Answer|AI):[ \t]*`),
+		open:    lazy.Pattern(`^Thought:[ \t\n]`),
+		may:     startsAs("Thought: "),
+		maxOpen: 9, line: lazy.Pattern(`^(?:Final Answer|AI):[ \t]*`),
 		never: lazy.Pattern(`^(?:Action|Observation)(?: Input)?:`),
 	},
 	{ // the same with labels in lines of their own
@@ -102,7 +102,7 @@ var announcedThoughts = []announced{
 		may: func(front string) bool {
 			return startsLike(front, "thinking:", "thoughts:", "thought process:", "internal monologue:", "chain of thought:")
 		},
-		whole: 30, line: lazy.Pattern(`^(?i:(?:final )?(?:answer|response|reply)):[ \t]*`),
+		maxOpen: 30, line: lazy.Pattern(`^(?i:(?:final )?(?:answer|response|reply)):[ \t]*`),
 	},
 	markedThought(`(?:`+answerName+`|`+summaryName+`)`, true),
 	markedThought(answerName, false),
@@ -116,7 +116,7 @@ func markedThought(names string, summary bool) announced {
 			first, _ := utf8.DecodeRuneInString(front)
 			return (strings.ContainsRune("#*_", first) || unicode.Is(unicode.So, first)) && !strings.Contains(front, "\n")
 		},
-		whole: 60, summary: summary,
+		maxOpen: 60, summary: summary,
 		line:  marked(names),
 		label: lazy.Pattern(`(?i)\s[*_]{2,3}` + names + `(?:[:：][*_]{2,3}|[*_]{2,3}[:：])(?:\s|$)`),
 	}
@@ -130,15 +130,15 @@ func announcedThought(in *input) step {
 		if form.summary && !in.summary {
 			continue
 		}
-		front := in.raw[:min(len(in.raw), form.whole)]
-		early := !in.final && len(front) < form.whole
+		front := in.raw[:min(len(in.raw), form.maxOpen)]
+		early := !in.final && len(front) < form.maxOpen
 		at := form.open().FindString(front)
 		switch {
 		case at == "":
 			waits = waits || early && form.may(front)
 		case early && len(at) == len(front):
 			waits = true
-		case form.line != nil && in.isQuoted(at): // people have asked for this form
+		case form.line != nil && in.isQuoted(at): // people have requested this form
 			return step{verdict: nothing}
 		default:
 			return think(in, &thought{words: form, sure: paired, isOpen: true}, 0)
@@ -174,15 +174,15 @@ func (t *thought) readAnnounced(in *input) step {
 func (t *thought) readLines(in *input) step {
 	const (
 		longest = 80   // bytes of a line with which it can be decided whether it ends the thought
-		most    = 2000 // bytes of a line that are looked at together
+		maxLine = 2000 // bytes of a line that are looked at together
 	)
-	line, _, whole := strings.Cut(in.raw, "\n")
-	if !whole && !in.final && len(line) < most {
+	line, _, ended := strings.Cut(in.raw, "\n")
+	if !ended && !in.final && len(line) < maxLine {
 		return step{verdict: unknown}
 	}
-	size := min(len(line), most)
+	size := min(len(line), maxLine)
 	end := size
-	if whole && size == len(line) {
+	if ended && size == len(line) {
 		end++
 	}
 	line = line[:size]
@@ -220,7 +220,7 @@ func (t *thought) lineEnds(in *input, line string) step {
 
 // emphasizedThought handles a thought whose marks are in bold or italics: _<think>_ … _</think>_.
 func emphasizedThought(in *input) step {
-	const most = 3 // characters of emphasis
+	const maxEmphasis = 3 // characters of emphasis
 	if !strings.ContainsAny(in.raw[:1], "*_") {
 		return step{verdict: nothing}
 	}
@@ -228,7 +228,7 @@ func emphasizedThought(in *input) step {
 	emphasis := in.raw[:size]
 	behind := in.raw[size:]
 	switch {
-	case size > most:
+	case size > maxEmphasis:
 		return step{verdict: nothing}
 	case behind == "" && !in.final:
 		return step{verdict: unknown}

@@ -48,7 +48,7 @@ func (b *body) laterBlock(in *input, m mark, next following) step {
 	if more {
 		return step{verdict: unknown}
 	}
-	if inLine || m.closes || b.mentions.blocks || !b.text.isOwnLine() {
+	if inLine || m.closes || b.mentions.blocks || !b.text.isNewLine() {
 		return b.mention(in, m, next)
 	}
 	return step{verdict: holdBack, held: &held{block: m.name, inText: true}}
@@ -59,8 +59,8 @@ func (b *body) laterBlock(in *input, m mark, next following) step {
 func isInLine(in *input, m mark) (inLine, more bool) {
 	const longest = 400 // bytes of a block in one line
 	front := in.raw[:min(len(in.raw), longest)]
-	line, _, whole := strings.Cut(front, "\n")
-	if !whole && !in.final && len(front) < longest {
+	line, _, ended := strings.Cut(front, "\n")
+	if !ended && !in.final && len(front) < longest {
 		return false, true
 	}
 	rest := strings.TrimSpace(line[min(m.size, len(line)):])

@@ -149,7 +149,7 @@ func (b *body) laterThought(in *input, m mark, next following) step {
 	text := &b.text
 	ended := endsSentence(text.solid) && !strings.ContainsRune(")]}|>`", text.solid)
 	follows := ended && !(text.inLine && unicode.IsSpace(text.last))
-	another := b.traits.reasoned && text.isOwnLine() // the model writes its thoughts in marks
+	another := b.traits.reasoned && text.isNewLine() // the model writes its thoughts in marks
 	if b.mentions.any || m.open || !follows && !another || next.goesOn() || m.sure == unlisted || next.end && m.sure != known {
 		return b.mention(in, m, next)
 	}
@@ -217,7 +217,7 @@ func (b *body) nextHeader(in *input) (found, more bool) {
 		return false, false
 	}
 	front := in.raw[:min(len(in.raw), longest)]
-	if head := ownHeader().FindString(front); head != "" {
+	if head := cairnHeader().FindString(front); head != "" {
 		number, _, isMessage := strings.Cut(head, " ")
 		isMessage = isMessage && strings.HasPrefix(number, "[#")
 		ended := endsSentence(text.solid) || strings.HasSuffix(text.out.String(), "\n\n")

@@ -57,15 +57,15 @@ func (o offered) mayBeAction(front string) (may, more bool) {
 
 // mayBeActionCode reports whether a block of code that begins with front may have a call as JSON. It looks at the first key.
 func mayBeActionCode(front string) (may, more bool) {
-	const most = 60 // bytes up to that key
+	const maxKey = 60 // bytes up to that key
 	first := fenceOf().FindString(front)
 	if first == "" {
 		more = len(front) < maxRole && !strings.Contains(front, "\n")
 		return more, more
 	}
 	key := front[len(first):]
-	key = key[:min(len(key), most)]
-	short := len(key) < most
+	key = key[:min(len(key), maxKey)]
+	short := len(key) < maxKey
 	key = strings.TrimLeft(key, "[{ \t\r\n")
 	end := strings.IndexByte(strings.TrimPrefix(key, `"`), '"')
 	return startsCall(key), short && end < 0
@@ -129,8 +129,8 @@ func (p *parser) reactInput(text string) bool {
 	end := len(input)
 	if raw, ok := valueAt(input); ok && strings.HasPrefix(strings.TrimSpace(input), "{") {
 		end = len(raw)
-	} else if made := strings.Index(input, "\nObservation"); made >= 0 {
-		end = made
+	} else if at := strings.Index(input, "\nObservation"); at >= 0 {
+		end = at
 	}
 	value := strings.TrimSpace(input[:end])
 	if fence := fenceOf().FindString(value); fence != "" {

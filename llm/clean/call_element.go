@@ -1,4 +1,4 @@
-// Calls of offered tools in forms that also stand in other texts: elements with the name of a tool, and lines of ReAct.
+// Calls of offered tools in forms that also are in other texts: elements with the name of a tool, and lines of ReAct.
 
 package clean
 
@@ -19,7 +19,7 @@ const maxElementHead = 400
 
 // mayBeElement reports whether a text that begins with front may be an element with a call, and nothing behind it but
 // another one: <lookup>{"word": "tea"}</lookup>, <lookup><word>tea</word></lookup> (Cline: its system prompt), <lookup word="tea"/>,
-// <tools>{"name": "lookup", …}. head: the first tag is whole.
+// <tools>{"name": "lookup", …}. head: the first tag is complete.
 func (o offered) mayBeElement(front string) (may, head bool) {
 	at := elementHead().FindStringSubmatch(front[:min(len(front), maxElementHead)])
 	if at == nil {

@@ -20,8 +20,8 @@ func (p *parser) json() bool {
 	raw, ok := valueAt(p.rest)
 	if !ok && isUnfinished(p.rest) { // small models forget the last braces
 		for _, end := range []string{"}", "}}"} {
-			whole := strings.TrimSpace(p.rest) + end
-			if json.Valid([]byte(whole)) && p.object([]byte(whole)) {
+			all := strings.TrimSpace(p.rest) + end
+			if json.Valid([]byte(all)) && p.object([]byte(all)) {
 				p.rest = ""
 				return true
 			}

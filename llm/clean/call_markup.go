@@ -8,7 +8,7 @@ import (
 	"cairn/internal/lazy"
 )
 
-// minimax stands before each tag of MiniMax M3.
+// minimax is before each tag of MiniMax M3.
 const minimax = "]<]minimax[>["
 
 // markup reads what a mark of calls begins.

@@ -154,9 +154,9 @@ func (p *parser) program(name, rest string) bool {
 		key := ident().FindString(rest)
 		after := strings.TrimLeftFunc(rest[len(key):], unicode.IsSpace)
 		if key == "" || !strings.HasPrefix(after, "=") {
-			if object, more, ok := looseValue(rest, 0); ok && len(arguments) == 0 { // lookup({"word": "tea"})
-				if whole, isObject := object.(map[string]any); isObject && strings.HasPrefix(strings.TrimSpace(more), ")") {
-					p.calls.add(name, encode(whole))
+			if value, more, ok := looseValue(rest, 0); ok && len(arguments) == 0 { // lookup({"word": "tea"})
+				if object, isObject := value.(map[string]any); isObject && strings.HasPrefix(strings.TrimSpace(more), ")") {
+					p.calls.add(name, encode(object))
 					_, p.rest, _ = strings.Cut(more, ")")
 					return true
 				}

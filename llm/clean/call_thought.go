@@ -20,8 +20,8 @@ func callsInThought(text string, r *request) []llm.Call {
 		p := parser{rest: text, tools: r.tools, marked: true}
 		p.parse()
 		unoffered := slices.ContainsFunc(p.calls, func(c llm.Call) bool { return r.tools.tool(c.Name) == nil })
-		whole := text[:len(text)-len(p.rest)]
-		if len(p.calls) > 0 && !unoffered && (p.ended || strings.TrimSpace(p.rest) == "") && !r.isRepeated(whole, p.calls) {
+		read := text[:len(text)-len(p.rest)]
+		if len(p.calls) > 0 && !unoffered && (p.ended || strings.TrimSpace(p.rest) == "") && !r.isRepeated(read, p.calls) {
 			return p.calls
 		}
 		text = nextCallMark(text)

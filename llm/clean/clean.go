@@ -3,7 +3,7 @@
 // Text about such marks, and code, stays unchanged. It is pure.
 //
 // A Filter reads a text once, from the front, whatever the size of its pieces: it decides about a mark only when what
-// follows suffices, so a text in pieces and the whole text give the same result.
+// follows suffices, so a text in pieces and the full text give the same result.
 //
 // A piece of text goes through these types:
 //
@@ -61,7 +61,7 @@ const (
 	inHeld
 )
 
-// Text returns a whole text without what belongs to templates. Calls stay in it.
+// Text returns a full text without what belongs to templates. Calls stay in it.
 func Text(text string) string {
 	f := Filter{}
 	f.in.textOnly = true
@@ -91,7 +91,7 @@ func (f *Filter) Next(piece string) (show string) {
 	return page.show(page.out.Len() - page.pending())
 }
 
-// End returns the whole text. What it has that was not returned by Next is in Rest.
+// End returns the full text. What it has that was not returned by Next is in Rest.
 func (f *Filter) End() string {
 	f.prepare()
 	f.in.end()

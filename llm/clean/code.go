@@ -99,8 +99,8 @@ func (b *body) readTicks(in *input) step {
 		return step{verdict: handled}
 	}
 	const longest = 100 // bytes of the name of a language, and what follows it
-	line, _, whole := strings.Cut(in.raw[n:], "\n")
-	if !whole && !in.final && len(line) < longest {
+	line, _, ended := strings.Cut(in.raw[n:], "\n")
+	if !ended && !in.final && len(line) < longest {
 		return step{verdict: unknown}
 	}
 	if c == "`" && callFence().MatchString(line) {

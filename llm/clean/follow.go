@@ -24,7 +24,7 @@ type following struct {
 const maxBlank = 64
 
 // role matches a role that begins a turn in words.
-var role = lazy.Pattern(`^(?i:` + own + `|` + others + `)(?:[ \t]*\n|:|[ \t]*$)`)
+var role = lazy.Pattern(`^(?i:` + botRoles + `|` + otherRoles + `)(?:[ \t]*\n|:|[ \t]*$)`)
 
 // maxRole is the size of the longest role with what must follow it, and some white space.
 const maxRole = 20
@@ -75,7 +75,7 @@ func isUnspaced(r rune) bool {
 // maybeRole reports whether a line may begin with a role once more of it has arrived.
 func maybeRole(start string) bool {
 	start = strings.ToLower(strings.TrimRight(start, " \t"))
-	for name := range strings.SplitSeq(own+"|"+others, "|") {
+	for name := range strings.SplitSeq(botRoles+"|"+otherRoles, "|") {
 		if strings.HasPrefix(name, start) {
 			return true
 		}

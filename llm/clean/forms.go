@@ -103,13 +103,13 @@ var begins = set(
 	"<|assistant_start|> <|user_start|> <|open|>response<|sep|> <|open|>message<|sep|>",                  // Apertus, Kimi K3
 )
 
-// roles are the words that name a role in the header of a turn; own of them is the model's.
+// roles are the words that name a role in the header of a turn; botRoles are the model's.
 const (
-	own    = `assistant|model|bot|chatbot|ai`
-	others = `user|human|system|tool|developer|observation|ipython`
+	botRoles   = `assistant|model|bot|chatbot|ai`
+	otherRoles = `user|human|system|tool|developer|observation|ipython`
 )
 
-// wrappers stand around an answer, or a part of it.
+// wrappers are around an answer, or a part of it.
 var wrappers = set(
 	"<|begin_of_box|> <|end_of_box|>",           // GLM-V: <|begin_of_box|>42<|end_of_box|>
 	"<|begin_of_solution|> <|end_of_solution|>", // Sky-T1, OpenThinker

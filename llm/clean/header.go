@@ -35,11 +35,11 @@ func (o *opening) partOfHeader(in *input) step {
 	first, _ := utf8.DecodeRuneInString(behind)
 	if name := at[4]; name == "" {
 		label := strings.TrimLeft(behind, "*_")
-		size := in.ownName(label)
+		size := in.botName(label)
 		if size == 0 || labelEnd().FindString(label[size:]) == "" {
 			return step{verdict: nothing}
 		}
-	} else if size := in.ownName(name); size == 0 || size < len(name) && name[size] != ',' || unicode.IsLower(first) {
+	} else if size := in.botName(name); size == 0 || size < len(name) && name[size] != ',' || unicode.IsLower(first) {
 		return step{verdict: nothing}
 	}
 	if in.isQuoted(at[0]) {

@@ -81,15 +81,15 @@ func (h *held) readCalls(text string, r *request) bool {
 	if p.ended {
 		behind = ""
 	}
-	whole := text[:len(text)-len(p.rest)]
+	read := text[:len(text)-len(p.rest)]
 	offered := !slices.ContainsFunc(p.calls, func(c llm.Call) bool { return r.tools.tool(c.Name) == nil })
-	newLine := strings.Contains(p.rest[:len(p.rest)-len(strings.TrimLeftFunc(p.rest, unicode.IsSpace))], "\n") || isGluedTo(whole, p.rest)
+	newLine := strings.Contains(p.rest[:len(p.rest)-len(strings.TrimLeftFunc(p.rest, unicode.IsSpace))], "\n") || isGluedTo(read, p.rest)
 	switch {
 	case len(p.calls) == 0,
 		!h.marked && (!offered || behind != ""),
 		h.inText && !offered,
-		behind != "" && (!offered || !newLine && !strings.HasSuffix(whole, "\n")),
-		r.isRepeated(whole, p.calls):
+		behind != "" && (!offered || !newLine && !strings.HasSuffix(read, "\n")),
+		r.isRepeated(read, p.calls):
 		return false
 	}
 	h.calls = p.calls

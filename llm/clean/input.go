@@ -21,8 +21,8 @@ type request struct {
 // isQuoted reports whether a text is in the prompt.
 func (r *request) isQuoted(text string) bool { return r.quoted != nil && r.quoted(text) }
 
-// ownName returns the size of the bot's name at the front of a text; 0 if it is not there.
-func (r *request) ownName(text string) int {
+// botName returns the size of the bot's name at the front of a text; 0 if it is not there.
+func (r *request) botName(text string) int {
 	for _, name := range []string{r.name, "Cairn"} {
 		if name != "" && len(text) >= len(name) && strings.EqualFold(text[:len(name)], name) {
 			return len(name)
@@ -53,7 +53,7 @@ type input struct {
 
 	textOnly bool // no call is read: nobody wants one, or what began like one was text
 
-	raw   string   // readable whole runes
+	raw   string   // readable full runes
 	final bool     // nothing follows
 	tail  string   // the first bytes of a rune
 	scrub scrubber // makes raw of what arrives
@@ -62,9 +62,9 @@ type input struct {
 // add adds a piece.
 func (in *input) add(piece string) {
 	piece = in.tail + piece
-	whole := wholeRunes(piece)
-	in.tail = piece[whole:]
-	in.raw += in.scrub.next(piece[:whole], false, in.isQuoted)
+	size := fullRunes(piece)
+	in.tail = piece[size:]
+	in.raw += in.scrub.next(piece[:size], false, in.isQuoted)
 }
 
 // end adds what waited for another piece.
@@ -96,8 +96,8 @@ func runeSize(text string) int {
 	return size
 }
 
-// wholeRunes returns the size of text without the first bytes of a rune at its end.
-func wholeRunes(text string) int {
+// fullRunes returns the size of text without the first bytes of a rune at its end.
+func fullRunes(text string) int {
 	for i := len(text) - 1; i >= max(0, len(text)-utf8.UTFMax); i-- {
 		if utf8.RuneStart(text[i]) {
 			if utf8.FullRuneInString(text[i:]) {

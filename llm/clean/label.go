@@ -31,9 +31,9 @@ const (
 	maxLabel   = 100 // bytes
 )
 
-// ownLabel removes such a label. A word that is explained is no label: its explanation begins with a small letter, or people
+// botLabel removes such a label. A word that is explained is no label: its explanation begins with a small letter, or people
 // have written the word.
-func (o *opening) ownLabel(in *input) step {
+func (o *opening) botLabel(in *input) step {
 	if in.textOnly {
 		return step{verdict: nothing}
 	}
@@ -79,7 +79,7 @@ var (
 	userHeading = lazy.Pattern(`^### ?(?:Human|User|Instruction):`)
 )
 
-// nextLabel reports whether a line begins the turn of a person, which the model has made up.
+// nextLabel reports whether a line begins the turn of a person, which the model has invented.
 func (b *body) nextLabel(in *input) (found, more bool) {
 	const longest = 16
 	front := in.raw[:min(len(in.raw), longest)]

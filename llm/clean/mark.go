@@ -146,12 +146,12 @@ func joined(text string, m mark, final bool) (mark, bool) {
 	rest := text[m.size:]
 	if at := strings.Index(rest[:min(len(rest), 2*maxMark)], sep); at >= 0 {
 		name, _, _ := strings.Cut(strings.TrimSpace(rest[:at]), " ")
-		whole := classify(text[:m.size] + name + sep)
+		joined := classify(text[:m.size] + name + sep)
 		if strings.HasPrefix(name, "tools") || strings.HasPrefix(name, "call") {
-			whole.kind = callMark
+			joined.kind = callMark
 		}
-		whole.size = m.size + at + len(sep)
-		return whole, false
+		joined.size = m.size + at + len(sep)
+		return joined, false
 	}
 	return m, !final && len(rest) < 2*maxMark
 }

@@ -23,7 +23,7 @@ func (s *mentions) inExampleOf(m mark) bool {
 	return s.example != "" && (s.example != inst || m.name == inst || m.name == "s")
 }
 
-// inst is the name of [INST] and [/INST], in which a line often has a whole example.
+// inst is the name of [INST] and [/INST], in which a line often has a full example.
 const inst = "inst"
 
 // quote moves a mark into the text: the text is about it.

@@ -18,11 +18,11 @@ type objects struct {
 
 // object reads a call, or an object around calls.
 func (o *objects) object(raw []byte) bool {
-	const most = 4 // objects in each other
+	const maxInside = 4 // objects in each other
 	o.inside++
 	defer func() { o.inside-- }()
 	var fields map[string]json.RawMessage
-	if o.inside > most || json.Unmarshal(raw, &fields) != nil {
+	if o.inside > maxInside || json.Unmarshal(raw, &fields) != nil {
 		return false
 	}
 	for _, key := range []string{"tool_calls", "tool_uses", "function_call"} {

@@ -66,9 +66,9 @@ func startsCall(front string) bool {
 	return slices.ContainsFunc(slices.Concat(nameKeys, argumentKeys, otherKeys), func(k string) bool { return agrees(front, `"`+k+`"`) })
 }
 
-// agrees reports whether text begins with whole, or is its beginning.
-func agrees(text, whole string) bool {
-	return strings.HasPrefix(text, whole) || strings.HasPrefix(whole, text)
+// agrees reports whether text begins with other, or is its beginning.
+func agrees(text, other string) bool {
+	return strings.HasPrefix(text, other) || strings.HasPrefix(other, text)
 }
 
 // mayBeNamed reports whether a text that begins with front may be calls in the form of a program: lookup(word="tea").
@@ -95,8 +95,8 @@ const resultFence = "```tool_output"
 func (o offered) mayBeCode(front string) bool {
 	at := fenceOf().FindStringSubmatch(front)
 	if at == nil {
-		line, _, whole := strings.Cut(front, "\n")
-		return !whole && len(line) < maxRole
+		line, _, ended := strings.Cut(front, "\n")
+		return !ended && len(line) < maxRole
 	}
 	inside, behind, closed := strings.Cut(front[len(at[0]):], "\n"+at[1])
 	behind = strings.TrimSpace(behind)

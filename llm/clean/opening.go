@@ -24,7 +24,7 @@ func (o *opening) read(in *input) step {
 		return step{verdict: handled}
 	}
 	for _, check := range []func(*input) step{
-		o.ownLine, o.partOfHeader, o.ownLabel, o.recipient, announcedThought, emphasizedThought, o.startMark, plainCall,
+		o.headerLine, o.partOfHeader, o.botLabel, o.recipient, announcedThought, emphasizedThought, o.startMark, plainCall,
 	} {
 		if found := check(in); found.verdict != nothing {
 			return found
@@ -50,17 +50,17 @@ func (o *opening) strip(in *input, n int) step {
 	return step{verdict: handled}
 }
 
-// ownHeader matches the header of a message in Cairn's prompt, and the first line of a summary there.
-var ownHeader = lazy.Pattern(`^\[#\d{1,12} (?:\d{4}-\d\d-\d\d )?\d\d:\d\d[^\[\]\n]{1,300}\]:?[ \t]*\n?|^assistant\n\n|^\[Compaction Summary\] [^\n]{0,200}#\d[^\n]{0,200}\n`)
+// cairnHeader matches the header of a message in Cairn's prompt, and the first line of a summary there.
+var cairnHeader = lazy.Pattern(`^\[#\d{1,12} (?:\d{4}-\d\d-\d\d )?\d\d:\d\d[^\[\]\n]{1,300}\]:?[ \t]*\n?|^assistant\n\n|^\[Compaction Summary\] [^\n]{0,200}#\d[^\n]{0,200}\n`)
 
-// ownLine removes headers of messages and summaries. The model continues the prompt, which has them.
-func (o *opening) ownLine(in *input) step {
+// headerLine removes headers of messages and summaries. The model continues the prompt, which has them.
+func (o *opening) headerLine(in *input) step {
 	const longest = 420
 	lost := "assistant\n\n" // a header whose tokens the server has removed (Llama 3)
 	if !strings.HasPrefix(in.raw, "[#") && !agrees(in.raw, summaryMark) && !agrees(in.raw, lost) {
 		return step{verdict: nothing}
 	}
-	if at := ownHeader().FindStringIndex(in.raw[:min(len(in.raw), longest)]); at != nil {
+	if at := cairnHeader().FindStringIndex(in.raw[:min(len(in.raw), longest)]); at != nil {
 		switch {
 		case at[1] == len(in.raw) && !in.final:
 			return step{verdict: unknown}
@@ -163,10 +163,10 @@ func (o *opening) readHeader(in *input) step {
 	return o.startMessage(in, head)
 }
 
-// ownRole and otherRole match the role, and the line break, behind a token that begins a turn.
+// botRole and otherRole match the role, and the line break, behind a token that begins a turn.
 var (
-	ownRole   = lazy.Pattern(`^ ?(?i:` + own + `)[ \t]*(?:\n|$)|^ ?(?i:` + own + `)[ \t]*([<\[])`)
-	otherRole = lazy.Pattern(`^ ?(?i:` + others + `)[ \t]*(?:[\n<\[]|$)`)
+	botRole   = lazy.Pattern(`^ ?(?i:` + botRoles + `)[ \t]*(?:\n|$)|^ ?(?i:` + botRoles + `)[ \t]*([<\[])`)
+	otherRole = lazy.Pattern(`^ ?(?i:` + otherRoles + `)[ \t]*(?:[\n<\[]|$)`)
 )
 
 // startTurn removes a token that begins the model's turn, with the role. Another role's is an example of a template.
@@ -176,7 +176,7 @@ func (o *opening) startTurn(in *input, m mark, next following) step {
 	if !in.final && len(front) < maxRole && !strings.ContainsAny(front, "\n<[") && maybeRole(strings.TrimPrefix(front, " ")) {
 		return step{verdict: unknown}
 	}
-	if at := ownRole().FindStringSubmatchIndex(front); at != nil {
+	if at := botRole().FindStringSubmatchIndex(front); at != nil {
 		size := at[1]
 		if at[2] >= 0 { // the mark behind the role remains
 			size = at[2]

@@ -12,8 +12,8 @@ import (
 
 // page is the text so far.
 type page struct {
-	out   strings.Builder
-	shown int // bytes of out that were returned
+	out      strings.Builder
+	returned int // bytes of out that were returned
 
 	place
 	lineAt int // where the current line begins in the text
@@ -56,8 +56,8 @@ func (p *page) endSentence() {
 
 // show returns what is not shown yet of the first bytes of the text, up to a size.
 func (p *page) show(to int) string {
-	from := min(p.shown, to)
-	p.shown = max(p.shown, to)
+	from := min(p.returned, to)
+	p.returned = max(p.returned, to)
 	return p.out.String()[from:to]
 }
 
@@ -67,7 +67,7 @@ const maxPending = 256
 // pending returns the size of the white space at the end of the text that waits for what follows: if that is the end
 // of the turn, the text ends before it. White space between the words of a sentence does not wait.
 func (p *page) pending() int {
-	text := p.out.String()[p.shown:]
+	text := p.out.String()[p.returned:]
 	solid := strings.TrimRightFunc(text[max(0, len(text)-maxPending):], unicode.IsSpace)
 	blank := min(len(text), maxPending) - len(solid)
 	if strings.Contains(text[len(text)-blank:], "\n") || endsSentence(p.solid) {
@@ -76,8 +76,8 @@ func (p *page) pending() int {
 	return 0
 }
 
-// isOwnLine reports whether a mark behind the text begins a line behind a complete sentence or line.
-func (p *page) isOwnLine() bool { return !p.inLine && p.solid != ':' }
+// isNewLine reports whether a mark behind the text begins a line behind a complete sentence or line.
+func (p *page) isNewLine() bool { return !p.inLine && p.solid != ':' }
 
 // saysInLine reports whether the current line has a letter: it is more than the number of an item in a list.
 func (p *page) saysInLine() bool {

@@ -60,7 +60,7 @@ func (p *parser) one() bool {
 	return p.react() || p.named()
 }
 
-// functools stands before a list of calls.
+// functools is before a list of calls.
 const functools = "functools"
 
 // withoutMarks returns a text without the marks of calls in it.
@@ -91,7 +91,7 @@ func (p *parser) mark(m mark) bool {
 			p.rest = p.rest[m.size:]
 		}
 		return true
-	case block, special: // a result that the model has made up
+	case block, special: // a result that the model has invented
 		p.ended = len(p.calls) > 0
 		return p.ended
 	case header:
@@ -157,7 +157,7 @@ func (p *parser) code() bool {
 	return true
 }
 
-// nameOf matches the name of a tool with what stands around it in some forms: functions.lookup:0 (Kimi K2),
+// nameOf matches the name of a tool with what is around it in some forms: functions.lookup:0 (Kimi K2),
 // default_api.lookup (Gemma), lookup.call (Llama).
 var nameOf = lazy.Pattern(`^(?:call:|functions\.|default_api\.|tools\.)*([A-Za-z_][\w.-]{0,127}?)(?:\.call)?(?::\d+)?$`)
 

@@ -16,7 +16,7 @@ type scrubber struct {
 	dropped bool   // a part of a run of broken characters was removed, and it may go on
 }
 
-// next adds whole runes, and returns what is decided of the text. quoted reports whether a text is in the prompt.
+// next adds full runes, and returns what is decided of the text. quoted reports whether a text is in the prompt.
 func (s *scrubber) next(piece string, final bool, quoted func(string) bool) string {
 	if s.rest == "" && isPlain(piece) {
 		if piece != "" {

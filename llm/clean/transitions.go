@@ -103,7 +103,7 @@ func (f *Filter) letGo() {
 func (f *Filter) takeBack(behind *held) {
 	text := &f.body.text
 	f.Reasoned = f.Reasoned || text.out.Len() > 0
-	f.TakenBack = f.TakenBack || text.shown > 0
+	f.TakenBack = f.TakenBack || text.returned > 0
 	traits := f.body.traits
 	traits.reasoned = f.Reasoned
 	f.body = body{}

@@ -8,8 +8,8 @@ import (
 )
 
 // turn decides whether a token ends the answer. A server has left it in the text, so it follows the last word directly, or
-// stands behind a complete sentence at the end; what follows it is the next turn, which the model has made up. A token
-// that a text mentions stands in a sentence, between spaces, or in an example of a template, which begins a turn first.
+// is behind a complete sentence at the end; what follows it is the next turn, which the model has invented. A token
+// that a text mentions is in a sentence, between spaces, or in an example of a template, which begins a turn first.
 func (b *body) turn(in *input, m mark, next following) step {
 	switch {
 	case !b.endsTurn(in, m, next):

@@ -73,7 +73,7 @@ func (o *Model) Compose(of provider.Plan) provider.Form {
 	}
 	f.Address = p.Base + "/chat/completions"
 	f.Body = p.chat()
-	f.Whole = "choices"
+	f.Unstreamed = "choices"
 	f.Reader = &chatAnswer{Answer: p.Answer, author: p.Author, calls: map[*provider.Call]*gathered{}}
 	return f
 }

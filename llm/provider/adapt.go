@@ -60,11 +60,11 @@ type Plan struct {
 
 // Form is one form of a request, with what a server may refuse in it.
 type Form struct {
-	Wire    string
-	Address string
-	Body    any
-	Reader  Reader
-	Whole   string // the field of an answer in one piece of JSON; "": the wire has only streams, which end with an event
+	Wire       string
+	Address    string
+	Body       any
+	Reader     Reader
+	Unstreamed string // the field of an answer in one piece of JSON; "": the wire has only streams, which end with an event
 
 	Forced    bool   // a tool is forced
 	Effort    string // of reasoning; "": none
@@ -86,16 +86,16 @@ const maxChanges = 8
 
 // Generate answers req, see llm.Model and retry, and learns from the outcome.
 func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta string)) (llm.Response, error) {
-	shown := false // what was shown cannot be taken back
+	emitted := false // what was shown cannot be taken back
 	showTo := show
 	if show != nil {
 		show = func(delta string) {
-			shown = true
+			emitted = true
 			showTo(delta)
 		}
 	}
-	resp, err := c.attempt(ctx, req, &shown, 1+c.Options.MaxRetries, show)
-	if !shown && c.maySuspect(req) {
+	resp, err := c.attempt(ctx, req, &emitted, 1+c.Options.MaxRetries, show)
+	if !emitted && c.maySuspect(req) {
 		resp, err = c.confirmOverflow(ctx, req, resp, err, show)
 	}
 	if err == nil {
@@ -109,8 +109,8 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, show func(delta 
 }
 
 // attempt answers req in at most tries attempts.
-func (c *Client) attempt(ctx context.Context, req llm.Request, shown *bool, tries int, show func(delta string)) (llm.Response, error) {
-	return c.retry(ctx, req, shown, tries, func(ctx context.Context, req llm.Request) (llm.Response, error) {
+func (c *Client) attempt(ctx context.Context, req llm.Request, emitted *bool, tries int, show func(delta string)) (llm.Response, error) {
+	return c.retry(ctx, req, emitted, tries, func(ctx context.Context, req llm.Request) (llm.Response, error) {
 		model, err := c.modelID(ctx)
 		if err != nil {
 			return llm.Response{}, err
@@ -125,7 +125,7 @@ func (c *Client) attempt(ctx context.Context, req llm.Request, shown *bool, trie
 			p.Answer.waits = p.Unopened
 			resp, err := c.exchange(ctx, &form, p)
 			refused, ok := errors.AsType[*llm.Error](err)
-			again := ok && !*shown && c.Protocol.Adapt(ctx, &p, refused, form)
+			again := ok && !*emitted && c.Protocol.Adapt(ctx, &p, refused, form)
 			if again && changes < maxChanges {
 				req.ReportFormRefused()
 			}

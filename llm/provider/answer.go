@@ -156,7 +156,7 @@ func (a *Answer) Overflow() *llm.Error {
 	}
 }
 
-// respond returns the whole answer, with an id for each call.
+// respond returns the full answer, with an id for each call.
 func (a *Answer) respond(w Reader) (llm.Response, error) {
 	if !a.Started {
 		return llm.Response{}, llm.Truncated(errors.New("there was nothing in it"))

@@ -180,8 +180,8 @@ func (c *Client) List(ctx context.Context, address string) ([]llm.Offered, error
 
 var yesNo = map[bool]string{true: "yes", false: "no"}
 
-// mostCounted is the largest count that is accepted. No window is as large.
-const mostCounted = 100_000_000
+// maxCounted is the largest count that is accepted. No window is as large.
+const maxCounted = 100_000_000
 
 // Tokens is a count of tokens. An invalid or impossible value counts as missing.
 type Tokens int
@@ -189,7 +189,7 @@ type Tokens int
 // UnmarshalJSON never fails.
 func (n *Tokens) UnmarshalJSON(raw []byte) error {
 	var v float64
-	if json.Unmarshal(raw, &v) == nil && v > 0 && v <= mostCounted {
+	if json.Unmarshal(raw, &v) == nil && v > 0 && v <= maxCounted {
 		*n = Tokens(v)
 	}
 	return nil

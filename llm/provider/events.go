@@ -31,22 +31,17 @@ type events struct {
 
 func newEvents(reader io.Reader, l limits) *events {
 	lines := bufio.NewScanner(reader)
-	lines.Buffer(nil, l.all.most)
-	kept := min(l.maxText+l.calls.most+l.reasoning.most, l.all.most)
-	return &events{lines: lines, maxLine: l.all.most, maxStream: streamPerAnswer * kept}
+	lines.Buffer(nil, l.all.max)
+	kept := min(l.maxText+l.calls.max+l.reasoning.max, l.all.max)
+	return &events{lines: lines, maxLine: l.all.max, maxStream: streamPerAnswer * kept}
 }
 
 // next returns the next event, valid until the next call, or a server's error in the stream; io.EOF at its end.
 func (e *events) next() ([]byte, error) {
 	for !e.done && e.lines.Scan() {
 		line := bytes.TrimRight(e.lines.Bytes(), "\r")
-		e.taken += len(line) + 1
-		e.idle++
-		if e.taken > e.maxStream {
-			return nil, llm.TooLong(e.maxStream, "bytes of events")
-		}
-		if e.idle > maxEmpty {
-			return nil, llm.TooLong(maxEmpty, "lines without an event")
+		if err := e.count(line); err != nil {
+			return nil, err
 		}
 		field, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimSpace(value)
@@ -84,15 +79,33 @@ func (e *events) next() ([]byte, error) {
 			e.data = append(append(e.data, value...), '\n')
 		}
 	}
+	return nil, e.end()
+}
+
+// count counts a line, and fails if the stream is too long.
+func (e *events) count(line []byte) error {
+	e.taken += len(line) + 1
+	e.idle++
+	switch {
+	case e.taken > e.maxStream:
+		return llm.TooLong(e.maxStream, "bytes of events")
+	case e.idle > maxEmpty:
+		return llm.TooLong(maxEmpty, "lines without an event")
+	}
+	return nil
+}
+
+// end returns why there is no further line: io.EOF if the stream is complete.
+func (e *events) end() error {
 	switch err := e.lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, llm.TooLong(e.maxLine, "bytes")
+		return llm.TooLong(e.maxLine, "bytes")
 	case err != nil:
-		return nil, llm.Truncated(err)
+		return llm.Truncated(err)
 	case !e.done && len(e.data) > 0:
-		return nil, llm.Truncated(io.ErrUnexpectedEOF)
+		return llm.Truncated(io.ErrUnexpectedEOF)
 	}
-	return nil, io.EOF
+	return io.EOF
 }
 
 // checked makes the checks that are the same on all wires. failed: the event is named error.

@@ -39,8 +39,8 @@ func Marshal(value any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-// exchange posts a form, and reads the whole answer. With an error the response has the usage that was counted.
-func (c *Client) exchange(ctx context.Context, form *Form, p Plan) (whole llm.Response, err error) {
+// exchange posts a form, and reads the full answer. With an error the response has the usage that was counted.
+func (c *Client) exchange(ctx context.Context, form *Form, p Plan) (answer llm.Response, err error) {
 	form.json, err = Marshal(form.Body)
 	if err != nil {
 		return llm.Response{}, unsendable(fmt.Errorf("write the request: %w", err))
@@ -48,14 +48,14 @@ func (c *Client) exchange(ctx context.Context, form *Form, p Plan) (whole llm.Re
 	reading, stop := p.Answer.watchdog.start(ctx, c.Options.StreamIdle, c.Options.IdleTimeout)
 	defer stop()
 	err = c.send(reading, p.Answer.whenWorking(p.Alive), http.MethodPost, form.Address, form.json, func(resp *http.Response) (err error) {
-		whole, err = p.Answer.read(resp, form)
+		answer, err = p.Answer.read(resp, form)
 		return err
 	})
 	err = p.Answer.watchdog.explain(ctx, err)
 	if err != nil {
 		return llm.Response{Usage: p.Answer.Usage}, err
 	}
-	return whole, nil
+	return answer, nil
 }
 
 // Ask gets JSON from the server. A field of another type than in into stays empty. Errors are *llm.Error.
@@ -132,22 +132,22 @@ func (b livingBody) Read(p []byte) (int, error) {
 
 // drain reads the rest of a body that arrives immediately: otherwise the connection could not be reused.
 func drain(body io.Reader, cancel func()) {
-	const most, soon = 4 << 10, 50 * time.Millisecond
+	const limit, soon = 4 << 10, 50 * time.Millisecond
 	defer time.AfterFunc(soon, cancel).Stop()
-	_, _ = io.Copy(io.Discard, io.LimitReader(body, most)) // on an error the connection is merely not reused
+	_, _ = io.Copy(io.Discard, io.LimitReader(body, limit)) // on an error the connection is merely not reused
 }
 
 // read reads the answer: a stream of events, or, from servers that do not stream, one piece of JSON. Anything else in
 // a response with status 200 is a refusal.
 func (a *Answer) read(resp *http.Response, form *Form) (llm.Response, error) {
 	reader := bufio.NewReader(resp.Body)
-	first, err := firstByte(reader, a.all.most)
+	first, err := firstByte(reader, a.all.max)
 	switch {
 	case errors.Is(err, bufio.ErrTooLong):
-		return llm.Response{}, llm.TooLong(a.all.most, "bytes")
+		return llm.Response{}, llm.TooLong(a.all.max, "bytes")
 	case err == nil && (first == '{' || first == '[' || first == '<'):
 		a.heard = time.Now()
-		err = a.readWhole(resp, reader, form)
+		err = a.readUnstreamed(resp, reader, form)
 	default: // an error of firstByte recurs when the events are read
 		err = a.readEvents(newEvents(reader, a.limits), form)
 	}
@@ -162,9 +162,9 @@ func (a *Answer) readEvents(events *events, form *Form) error {
 	for {
 		event, err := events.next()
 		switch {
-		case err == io.EOF && (a.Finish != "" || form.Whole != "" && events.done): // not errors.Is: the connection may be broken
+		case err == io.EOF && (a.Finish != "" || form.Unstreamed != "" && events.done): // not errors.Is: the connection may be broken
 			return nil
-		case a.Finish != "" && a.watchdog.stalled.Load(): // whole, but the server left the stream open
+		case a.Finish != "" && a.watchdog.stalled.Load(): // complete, but the server left the stream open
 			return nil
 		case err == io.EOF:
 			return llm.Truncated(io.ErrUnexpectedEOF)
@@ -180,13 +180,13 @@ func (a *Answer) readEvents(events *events, form *Form) error {
 	}
 }
 
-func (a *Answer) readWhole(resp *http.Response, reader io.Reader, form *Form) error {
-	body, err := io.ReadAll(io.LimitReader(reader, int64(a.all.most)+1))
+func (a *Answer) readUnstreamed(resp *http.Response, reader io.Reader, form *Form) error {
+	body, err := io.ReadAll(io.LimitReader(reader, int64(a.all.max)+1))
 	switch {
 	case err != nil:
 		return llm.Truncated(err)
-	case len(body) > a.all.most:
-		return llm.TooLong(a.all.most, "bytes")
+	case len(body) > a.all.max:
+		return llm.TooLong(a.all.max, "bytes")
 	case crowded(body):
 		return llm.TooLong(maxParts, "parts")
 	}
@@ -194,7 +194,7 @@ func (a *Answer) readWhole(resp *http.Response, reader io.Reader, form *Form) er
 		return err
 	}
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(body, &fields) != nil || !Filled(fields[form.Whole]) {
+	if json.Unmarshal(body, &fields) != nil || !Filled(fields[form.Unstreamed]) {
 		return unreadable(resp, body)
 	}
 	_, err = form.Reader.Add(bytes.ToValidUTF8(body, []byte("\uFFFD")))
@@ -219,9 +219,9 @@ func unreadable(resp *http.Response, body []byte) *llm.Error {
 	return refused
 }
 
-// firstByte skips at most most bytes of white space and returns the byte after it without consuming it.
-func firstByte(reader *bufio.Reader, most int) (byte, error) {
-	for range most {
+// firstByte skips at most limit bytes of white space and returns the byte after it without consuming it.
+func firstByte(reader *bufio.Reader, limit int) (byte, error) {
+	for range limit {
 		next, err := reader.ReadByte()
 		if err != nil {
 			return 0, err

@@ -43,22 +43,22 @@ type limits struct {
 
 // quota counts bytes up to a maximum.
 type quota struct {
-	what       string // the bytes, in an error message
-	most, used int
+	what      string // the bytes, in an error message
+	max, used int
 }
 
-// bound sets the limits of an answer of at most this many tokens, 0 for no such limit, and most bytes.
-func (l *limits) bound(tokens, most int) {
+// bound sets the limits of an answer of at most this many tokens, 0 for no such limit, and at most bytes.
+func (l *limits) bound(tokens, bytes int) {
 	share := func(least int) int {
-		if tokens <= 0 || tokens > most/bytesPerToken {
-			return most
+		if tokens <= 0 || tokens > bytes/bytesPerToken {
+			return bytes
 		}
-		return min(max(least, tokens*bytesPerToken), most)
+		return min(max(least, tokens*bytesPerToken), bytes)
 	}
 	l.maxText = share(leastText)
-	l.all = quota{what: "bytes", most: most}
-	l.calls = quota{what: "bytes of tool calls", most: share(leastText)}
-	l.reasoning = quota{what: "bytes of reasoning", most: share(leastReasoning)}
+	l.all = quota{what: "bytes", max: bytes}
+	l.calls = quota{what: "bytes of tool calls", max: share(leastText)}
+	l.reasoning = quota{what: "bytes of reasoning", max: share(leastReasoning)}
 	l.skipped = l.reasoning
 	l.heard = time.Now()
 }
@@ -89,15 +89,15 @@ func (l *limits) keep(n int) {
 
 func (l *limits) take(q *quota, n int) {
 	q.used += n
-	if q.used > q.most {
-		l.exceed(q.most, q.what)
+	if q.used > q.max {
+		l.exceed(q.max, q.what)
 	}
 }
 
 // exceed records that a limit was exceeded: the answer is given up after the current event.
-func (l *limits) exceed(most int, what string) {
+func (l *limits) exceed(limit int, what string) {
 	if l.over == nil {
-		l.over = llm.TooLong(most, what)
+		l.over = llm.TooLong(limit, what)
 	}
 }
 

@@ -25,7 +25,7 @@ type suspicion struct {
 const (
 	likeFailures    = 2    // so many raise the suspicion
 	leastRefused    = 1000 // tokens of the smallest prompt that may be too long: no model has a smaller window
-	mostSuspicions  = 1000 // conversations
+	maxSuspicions   = 1000 // conversations
 	probeTokens     = 256  // of the answer to a short request
 	probeQuestion   = "Answer with one word: are you there?"
 	failureOfServer = "failure of the server"
@@ -62,7 +62,7 @@ func (c *Client) noteOutcome(req llm.Request, class string) {
 	case s.class != class:
 		s = suspicion{class: class}
 	}
-	if len(c.suspicions) >= mostSuspicions {
+	if len(c.suspicions) >= maxSuspicions {
 		clear(c.suspicions)
 	}
 	s.count++
@@ -140,8 +140,8 @@ func (c *Client) lastShort() shortOutcome {
 
 // tryShort makes a short request of the same form.
 func (c *Client) tryShort(ctx context.Context, req llm.Request) shortOutcome {
-	shown := false
-	resp, err := c.attempt(ctx, short(req), &shown, 1, nil)
+	emitted := false
+	resp, err := c.attempt(ctx, short(req), &emitted, 1, nil)
 	req.ReportFailed(resp.Usage)
 	if ctx.Err() != nil { // the caller has given up, which says nothing about the server
 		return shortUnknown
@@ -171,10 +171,10 @@ func (c *Client) confirmOverflow(ctx context.Context, req llm.Request, failed ll
 	if failure == nil {
 		req.ReportFailed(failed.Usage)
 	}
-	shown := false
-	again, failure := c.attempt(ctx, req, &shown, 1, show)
+	emitted := false
+	again, failure := c.attempt(ctx, req, &emitted, 1, show)
 	class := c.suspected(req)
-	if class == "" || shown {
+	if class == "" || emitted {
 		return again, failure
 	}
 	if failure == nil {
@@ -193,7 +193,7 @@ func (c *Client) confirmOverflow(ctx context.Context, req llm.Request, failed ll
 }
 
 // overflowed learns the window from an overflow: the number that the server stated, else the length of the prompt,
-// unless pictures, whose tokens are unknown here, or the system prompt may be the reason. It returns the error.
+// unless pictures, whose tokens are unknown, or the system prompt may be the reason. It returns the error.
 func (c *Client) overflowed(ctx context.Context, req llm.Request, refused *llm.Error) error {
 	pictures := slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return len(m.Images) > 0 })
 	switch {

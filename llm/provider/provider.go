@@ -101,9 +101,9 @@ func New(o Options, d Defaults) (*Client, error) {
 	o.StreamIdle = cmp.Or(max(o.StreamIdle, 0), time.Minute)
 	o.MaxTime = cmp.Or(max(o.MaxTime, 0), 10*time.Minute)
 	o.MaxAnswer = cmp.Or(max(o.MaxAnswer, 0), 4<<20)
-	own := *cmp.Or(o.HTTPClient, &http.Client{})
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // conversation and key go only to this server
-	o.HTTPClient = &own
+	client := *cmp.Or(o.HTTPClient, &http.Client{})
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // conversation and key go only to this server
+	o.HTTPClient = &client
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

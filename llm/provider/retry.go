@@ -18,7 +18,7 @@ import (
 // first charged. Unless req.Alive is set, a server
 // that is silent for Options.IdleTimeout, or an answer that takes longer than Options.MaxTime, is KindUnreachable. If ctx
 // ends, the error is ctx's. The usage that a failed try returns is passed to req.Failed.
-func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, tries int, try func(ctx context.Context, req llm.Request) (llm.Response, error)) (llm.Response, error) {
+func (c *Client) retry(ctx context.Context, req llm.Request, emitted *bool, tries int, try func(ctx context.Context, req llm.Request) (llm.Response, error)) (llm.Response, error) {
 	o := c.Options
 	limited := ctx
 	if req.Alive == nil {
@@ -40,13 +40,10 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, tries 
 			return resp, nil
 		}
 		req.ReportFailed(resp.Usage)
-		switch e, ok := errors.AsType[*llm.Error](err); {
-		case *shown || !ok || !e.Passes() || errors.Is(err, llm.ErrStalled): // another attempt would take as long
+		if *emitted {
 			return resp, backoff.Permanent(err)
-		case e.RetryAfter > 0: // jitter spreads the many conversations to which the provider says the same
-			return resp, &backoff.RetryAfterError{Duration: e.RetryAfter + rand.N(max(o.RetryDelay, 1))}
 		}
-		return resp, err
+		return resp, o.pauseAfter(err)
 	}
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval = o.RetryDelay
@@ -72,4 +69,15 @@ func (c *Client) retry(ctx context.Context, req llm.Request, shown *bool, tries 
 		return llm.Response{}, &llm.Error{Kind: llm.KindUnreachable, Message: ended.Error(), Err: ended}
 	}
 	return llm.Response{}, failure
+}
+
+// pauseAfter returns an error as one that says when to try again, if it is worthwhile.
+func (o Options) pauseAfter(err error) error {
+	switch e, ok := errors.AsType[*llm.Error](err); {
+	case !ok || !e.Passes() || errors.Is(err, llm.ErrStalled): // another attempt would take as long
+		return backoff.Permanent(err)
+	case e.RetryAfter > 0: // jitter spreads the many conversations to which the provider says the same
+		return &backoff.RetryAfterError{Duration: e.RetryAfter + rand.N(max(o.RetryDelay, 1))}
+	}
+	return err
 }

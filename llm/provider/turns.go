@@ -36,7 +36,7 @@ func pieces(m *llm.Message) (all []Piece) {
 	text := m.Text
 	images := []llm.Image(nil)
 	if m.Role == llm.RoleUser || m.Role == llm.RoleTool { // only they have pictures
-		text, images = m.Shown()
+		text, images = m.Content()
 	}
 	if m.Role == llm.RoleTool {
 		all = append(all, Piece{Text: text})

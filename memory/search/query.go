@@ -56,7 +56,7 @@ func (q *Query) IsAbout(names ...string) bool {
 	return q.speaker != "" && slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, q.speaker) })
 }
 
-// about removes the names of members from the words, because they occur in everything these members said, and sets whom the
+// about removes the names of members from the words, because they occur in all messages of these members, and sets whom the
 // question is about: the member it names first, else the asker if it says I. A question of nothing but names keeps them.
 func (q *Query) about(members map[string]string) {
 	for _, w := range q.words {

@@ -25,7 +25,7 @@ const (
 	weakWord = 0.6 // a word that only phrases a question
 )
 
-// nearby is what a word counts for the messages around it: people rarely repeat what was just said.
+// nearby is what a word counts for the messages around it: people rarely repeat what was just written.
 var nearby = [...]struct {
 	offset int64
 	weight float64
@@ -72,12 +72,6 @@ type scored struct {
 // best returns the limit best of all, best first; of equal ones the newer first.
 func best(all []scored, limit int) []scored {
 	kept := make([]scored, 0, min(4*limit, len(all)))
-	cut := func() {
-		slices.SortFunc(kept, func(x, y scored) int {
-			return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.document, x.document))
-		})
-		kept = kept[:min(limit, len(kept))]
-	}
 	least := math.Inf(-1)
 	for _, s := range all {
 		if s.score < least {
@@ -85,12 +79,19 @@ func best(all []scored, limit int) []scored {
 		}
 		kept = append(kept, s)
 		if len(kept) >= 4*limit {
-			cut()
+			kept = sorted(kept)[:limit]
 			least = kept[len(kept)-1].score
 		}
 	}
-	cut()
-	return kept
+	return sorted(kept)[:min(limit, len(kept))]
+}
+
+// sorted sorts documents, the best first, and returns them.
+func sorted(all []scored) []scored {
+	slices.SortFunc(all, func(x, y scored) int {
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(y.document, x.document))
+	})
+	return all
 }
 
 // postingsRead limits how many postings one question reads, the rarest terms first; a term beyond the limit is read only around
@@ -168,17 +169,11 @@ func (q *Query) traces(in Transcript) (all []trace) {
 // scores returns the score by words of all places of the traces between the messages from and to, by seq.
 func scores(traces []trace, from, to int64) (all []scored) {
 	heads := make([]int, len(traces))
-	next := func(n int) place { // of a trace
-		if heads[n] < len(traces[n].places) {
-			return traces[n].places[heads[n]]
-		}
-		return place{seq: math.MaxInt64}
-	}
 	for {
 		seq := to + 1
 		length := 0
-		for n := range traces {
-			if p := next(n); p.seq < seq {
+		for n, t := range traces {
+			if p := t.placeOf(heads[n]); p.seq < seq {
 				seq = p.seq
 				length = p.length
 			} else if p.seq == seq {
@@ -190,7 +185,7 @@ func scores(traces []trace, from, to int64) (all []scored) {
 		}
 		s := scored{document: seq}
 		for n, t := range traces {
-			if p := next(n); p.seq == seq {
+			if p := t.placeOf(heads[n]); p.seq == seq {
 				s.score += t.gain(p.near, cmp.Or(length, ordinary))
 				heads[n]++
 			}
@@ -199,4 +194,12 @@ func scores(traces []trace, from, to int64) (all []scored) {
 			all = append(all, s)
 		}
 	}
+}
+
+// placeOf returns a place by its index; behind the last one there is one that no message has.
+func (t trace) placeOf(n int) place {
+	if n < len(t.places) {
+		return t.places[n]
+	}
+	return place{seq: math.MaxInt64}
 }

@@ -38,7 +38,7 @@ type Message struct {
 	Author    string
 	Text      string
 	Captions  string // and names of what came with it
-	Assistant bool   // the bot said it
+	Assistant bool   // the bot is its author
 	Answers   bool   // the message before it is a question by someone else
 	Time      time.Time
 	Length    int // about how many terms it has
@@ -114,11 +114,11 @@ func (q *Query) Scores(in Index) map[int64]float64 {
 
 // The factors of a score, see also the weights in rank.go.
 const (
-	BySpeaker = 1.8  // said by the person the question is about
+	BySpeaker = 1.8  // by the person the question is about
 	thatAsks  = 0.8  // a question itself
 	naming    = 1.2  // it names something: a title, a place, a person
-	halved    = 0.5  // said by the bot: its answers repeat what people said, and questions ask for people's words
-	onDate    = 3.0  // said in the time that the question names, or within a week after it: people report later what they did
+	halved    = 0.5  // by the bot: its answers repeat people, and questions ask for people's words
+	onDate    = 3.0  // written in the time that the question names, or within a week after it: people report later what they did
 	withTime  = 2.0  // the question asks when, and the message says a time
 	itself    = 0.25 // added to a message that has all the terms itself, not through its neighbours
 	longer    = 0.2  // added for more words, by their logarithm
@@ -137,36 +137,36 @@ func namesSomething(text string) bool {
 	return false
 }
 
-// weigh sets the message's score. own: the message itself has a word of the question.
-func (h *Hit) weigh(q *Query, traces []trace) (own bool) {
+// weigh sets the message's score. matched: the message itself has a word of the question.
+func (h *Hit) weigh(q *Query, traces []trace) (matched bool) {
 	length := 0
 	for _, t := range traces {
 		length = max(length, t.at(h.Seq).length)
 	}
-	own = length > 0
-	if !own {
+	matched = length > 0
+	if !matched {
 		length = h.Length
 	}
-	itsOwn := 0.0
+	gain := 0.0
 	all := 0.0
 	has := 0.0
-	asked := 0.0 // the worth of the terms in the message, and of all terms
+	requested := 0.0 // the worth of the terms in the message, and of all terms
 	for _, t := range traces {
 		at := t.at(h.Seq)
-		asked += t.worth
+		requested += t.worth
 		if at.count > 0 {
 			has += t.worth
 		}
 		if h.Answers {
 			at.near += (answering - afterwards) * t.at(h.Seq-1).count
 		}
-		itsOwn += t.gain(at.count, length)
+		gain += t.gain(at.count, length)
 		all += t.gain(at.near, length)
 	}
-	h.Add("words", itsOwn)
-	h.Add("neighbours", all-itsOwn)
-	if asked > 0 {
-		h.times("own", 1+itself*has/asked)
+	h.Add("words", gain)
+	h.Add("neighbours", all-gain)
+	if requested > 0 {
+		h.times("own", 1+itself*has/requested)
 	}
 	h.times("length", 1+longer*math.Log(1+float64(length)/ordinary))
 	if q.IsAbout(h.Author) {
@@ -182,14 +182,14 @@ func (h *Hit) weigh(q *Query, traces []trace) (own bool) {
 		h.times("assistant", halved)
 	}
 	h.times("date", q.fit(h.Message))
-	return own
+	return matched
 }
 
 // fit returns how well the time of a message, or the time it mentions, fits the question.
 func (q *Query) fit(m Message) float64 {
 	fit := 1.0
-	for _, asked := range q.dates {
-		if !m.Time.Before(asked.From.AddDate(0, 0, -1)) && m.Time.Before(asked.To.AddDate(0, 0, 7)) {
+	for _, date := range q.dates {
+		if !m.Time.Before(date.From.AddDate(0, 0, -1)) && m.Time.Before(date.To.AddDate(0, 0, 7)) {
 			fit = onDate
 		}
 	}
@@ -199,13 +199,13 @@ func (q *Query) fit(m Message) float64 {
 	return fit
 }
 
-// Passage returns the stretch of a text, of at most most characters, in which the question's terms are worth most, each counted
+// Passage returns the stretch of a text, of at most limit characters, in which the question's terms are worth most, each counted
 // once, and that worth. "…" marks what is left out.
-func (q *Query) Passage(text string, most int) (part string, worth float64) {
+func (q *Query) Passage(text string, limit int) (part string, worth float64) {
 	const pieces = 4 // make up a passage, which determines the precision of its start
 	all := []string{text}
-	if utf8.RuneCountInString(text) > most {
-		all = split(text, max(most/pieces, 1))
+	if utf8.RuneCountInString(text) > limit {
+		all = split(text, max(limit/pieces, 1))
 	}
 	has := make([]map[string]bool, len(all)) // the terms of each
 	for i, piece := range all {
@@ -250,14 +250,14 @@ func (t term) in(terms map[string]bool) bool {
 	return terms[t.text] || slices.ContainsFunc(t.stems, func(stem string) bool { return terms[stem] })
 }
 
-// split cuts a text into pieces of at most most characters, after a space where a piece has one.
-func split(text string, most int) (all []string) {
+// split cuts a text into pieces of at most limit characters, after a space where a piece has one.
+func split(text string, limit int) (all []string) {
 	for text != "" {
 		end := len(text)
 		blank := 0
 		n := 0
 		for i, r := range text {
-			if n == most {
+			if n == limit {
 				end = i
 				if blank > 0 {
 					end = blank

@@ -187,8 +187,15 @@ func Message(t testing.TB, c *store.Conversation, seq int64) chat.Message {
 	return check.Must(c.Transcript().Message(Ctx, seq))(t)
 }
 
-// AnswerWith finishes turn with an assistant's calls, the results of tools, and a reply, which results may name.
-func AnswerWith(t *testing.T, c *store.Conversation, turn, next int64, native string, results map[string]llm.Result) {
+// Answer is where an answer goes, and what its first message has besides calls.
+type Answer struct {
+	Turn   int64
+	First  int64  // seq of its first message
+	Native string // JSON; empty: none
+}
+
+// AnswerWith finishes a turn with an assistant's calls, the results of tools, and a reply, which results may name.
+func AnswerWith(t *testing.T, c *store.Conversation, a Answer, results map[string]llm.Result) {
 	t.Helper()
 	var calls []llm.Call
 	var rows []chat.Message
@@ -198,15 +205,15 @@ func AnswerWith(t *testing.T, c *store.Conversation, turn, next int64, native st
 			rows = append(rows, chat.Message{Role: llm.RoleTool, CallID: tool, Tool: tool, Text: r.Text, Quotes: r.Quotes, Time: Day})
 		}
 	}
-	rows = append([]chat.Message{{Role: llm.RoleAssistant, Calls: calls, Native: json.RawMessage(native), Time: Day}}, rows...)
+	rows = append([]chat.Message{{Role: llm.RoleAssistant, Calls: calls, Native: json.RawMessage(a.Native), Time: Day}}, rows...)
 	reply := results["reply"].Text
-	rows = append(rows, chat.Message{Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", turn), Text: cmp.Or(reply, "so it is"), Time: Day})
+	rows = append(rows, chat.Message{Role: llm.RoleAssistant, ID: fmt.Sprint("reply-", a.Turn), Text: cmp.Or(reply, "so it is"), Time: Day})
 	for i := range rows {
-		rows[i].Seq = next + int64(i)
-		rows[i].Turn = turn
+		rows[i].Seq = a.First + int64(i)
+		rows[i].Turn = a.Turn
 		rows[i].Tokens = chat.TokensOf(rows[i])
 	}
-	o := store.Outcome{Turn: turn, Messages: rows}
+	o := store.Outcome{Turn: a.Turn, Messages: rows}
 	if reply != "" {
 		o.Reply = rows[len(rows)-1].ID
 		o.Pieces = []string{reply}
@@ -228,10 +235,10 @@ func DeliverOnly(t testing.TB, c *store.Conversation, messages ...store.Inbound)
 }
 
 // Finish answers a turn with one message of the bot.
-func Finish(t *testing.T, c *store.Conversation, turn, seq int64, reply string, pieces ...string) {
+func Finish(t *testing.T, c *store.Conversation, turn int64, reply string, pieces ...string) {
 	t.Helper()
 	check.Must(c.Turns().Finish(Ctx, store.Outcome{
 		Turn: turn, Reply: reply, Pieces: pieces,
-		Messages: []chat.Message{{Seq: seq, Turn: turn, Role: llm.RoleAssistant, ID: reply, Text: "the answer", Time: Day}},
+		Messages: []chat.Message{{Seq: turn + 1, Turn: turn, Role: llm.RoleAssistant, ID: reply, Text: "the answer", Time: Day}},
 	}))(t)
 }

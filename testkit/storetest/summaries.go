@@ -3,6 +3,7 @@
 package storetest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -29,19 +30,20 @@ func Peek(t check.Tester, c *store.Conversation) (state transcript.Snapshot) {
 	return state
 }
 
-// Begin starts a row of the given kind and maker over [from, to].
-func Begin(t testing.TB, c *store.Conversation, kind transcript.Kind, by transcript.By, from, to int64, children ...int64) summarize.Job {
+// Begin starts a row of the summary's kind, maker, span and children. Without a trigger a background level demanded it.
+func Begin(t testing.TB, c *store.Conversation, row transcript.Summary) summarize.Job {
 	t.Helper()
-	return check.Must(memory.Of(c).Records().Begin(Ctx, transcript.Summary{
-		Kind: kind, By: by, Trigger: transcript.OnBackground, Span: transcript.Span{From: from, To: to},
-		FromTime: Day, ToTime: Day, Messages: int(to - from + 1), Children: children,
-	}))(t)
+	row.Trigger = cmp.Or(row.Trigger, transcript.OnBackground)
+	row.FromTime = Day
+	row.ToTime = Day
+	row.Messages = int(row.To - row.From + 1)
+	return check.Must(memory.Of(c).Records().Begin(Ctx, row))(t)
 }
 
 // Worker starts a worker's job over [from, to].
 func Worker(t testing.TB, c *store.Conversation, from, to int64) summarize.Job {
 	t.Helper()
-	return Begin(t, c, transcript.Leaf, transcript.Worker, from, to)
+	return Begin(t, c, transcript.Summary{Kind: transcript.Leaf, By: transcript.Worker, Span: transcript.Span{From: from, To: to}})
 }
 
 // Commit writes a decision on the state on disk.
@@ -134,15 +136,21 @@ func Steps(c *store.Conversation) ([]store.AppliedStep, error) {
 	return store.StepsOf(applied), err
 }
 
-// Repair lets a worker or the extractive summarizer summarize [from, to] and save one memory of message seq.
-func Repair(t *testing.T, c *store.Conversation, by transcript.By, from, to int64, content string, seq int64) {
+// Fact is what one message says.
+type Fact struct {
+	Text string
+	Seq  int64 // of the message
+}
+
+// Repair lets a worker or the extractive summarizer summarize a span and save one fact as a memory.
+func Repair(t *testing.T, c *store.Conversation, by transcript.By, span transcript.Span, fact Fact) {
 	t.Helper()
-	j := Begin(t, c, transcript.Leaf, by, from, to)
+	j := Begin(t, c, transcript.Summary{Kind: transcript.Leaf, By: by, Span: span})
 	summary := summarize.Summary{Text: "summary", Tokens: 2}
 	if by == transcript.Extractive {
-		summary.Memories = []summarize.MemoryDraft{{Kind: "fact", Content: content, Messages: []int64{seq}}}
+		summary.Memories = []summarize.MemoryDraft{{Kind: "fact", Content: fact.Text, Messages: []int64{fact.Seq}}}
 	} else {
-		check.Must(Call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, content, seq)))(t)
+		check.Must(Call(j.Tools(20), "memory_save", fmt.Sprintf(`{"content": %q, "kind": "fact", "messages": [%d]}`, fact.Text, fact.Seq)))(t)
 	}
 	check.Must(j.Store(Ctx, summary))(t)
 	ApplyRows(t, c, j.ID())

@@ -15,8 +15,8 @@ func user(seq int64, text string) chat.Message {
 	return chat.Message{Seq: seq, Turn: seq, Role: llm.RoleUser, AuthorID: "u1", Author: "Ada", Text: text, Time: time.Date(2026, 1, 1, 0, int(seq), 0, 0, time.UTC)}
 }
 
-func linesOf(messages ...chat.Message) []Shown {
-	lines := make([]Shown, len(messages))
+func linesOf(messages ...chat.Message) []Verbatim {
+	lines := make([]Verbatim, len(messages))
 	for i, m := range messages {
 		lines[i] = Show(m, Shape{ClipTo: 1 << 30})
 	}

@@ -11,8 +11,8 @@ import (
 	"cairn/llm"
 )
 
-// Shown is a message in the form that a View shows. The message is never changed, because other views share it.
-type Shown struct {
+// Verbatim is a message in the form that a View shows. The message is never changed, because other views share it.
+type Verbatim struct {
 	*chat.Message
 	As     Form
 	calls  []llm.Call // the shown calls
@@ -34,7 +34,7 @@ type Clipped struct {
 }
 
 // Clipped returns how much of the message is shown; nil if all of it is.
-func (s Shown) Clipped() *Clipped { return s.short }
+func (s Verbatim) Clipped() *Clipped { return s.short }
 
 // shortQuote is how many characters of a quote are shown where a message is too long: a complete one may
 // take more than a small window leaves for the message.
@@ -42,7 +42,7 @@ const shortQuote = 100
 
 // Show returns m in at most sh.ClipTo tokens: of a larger message it drops pictures, then shrinks
 // the arguments of calls, then clips the text in the middle. Message keeps all of it.
-func Show(m chat.Message, sh Shape) Shown {
+func Show(m chat.Message, sh Shape) Verbatim {
 	if m.Tokens == 0 {
 		m.Tokens = chat.TokensOf(m)
 	}
@@ -54,7 +54,7 @@ func Show(m chat.Message, sh Shape) Shown {
 	if text == m.Text {
 		kept.Text = full[len(head):] // one copy in memory
 	}
-	s := Shown{Message: kept, As: Form{full, m.Tokens, len(m.Pictures())}, calls: m.Calls}
+	s := Verbatim{Message: kept, As: Form{full, m.Tokens, len(m.Pictures())}, calls: m.Calls}
 	if m.Tokens > sh.ClipTo {
 		s = s.clipped(m, text, sh.ClipTo)
 	}
@@ -66,7 +66,7 @@ func Show(m chat.Message, sh Shape) Shown {
 }
 
 // clipped returns the message in at most limit tokens. m is a copy of it, and text its escaped body.
-func (s Shown) clipped(m chat.Message, text string, limit int) Shown {
+func (s Verbatim) clipped(m chat.Message, text string, limit int) Verbatim {
 	if len(m.Calls) > 0 {
 		s.calls = shrinkCalls(m.Calls, limit/2)
 		m.Calls = s.calls // for its cost; the message itself keeps all of them
@@ -90,7 +90,7 @@ func (s Shown) clipped(m chat.Message, text string, limit int) Shown {
 }
 
 // CostOf returns the tokens of messages.
-func CostOf(messages []Shown) (cost int) {
+func CostOf(messages []Verbatim) (cost int) {
 	for _, m := range messages {
 		cost += m.As.Tokens
 	}

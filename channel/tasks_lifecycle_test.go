@@ -23,17 +23,17 @@ import (
 func TestTasksWithoutResult(t *testing.T) {
 	callAgain := inTurn(useTool("recall", map[string]any{"query": "x"}))
 	for name, c := range map[string]struct {
-		model script
-		one   channel.Agent
-		calls int // of all models in an hour; 0: no limit
-		says  string
-		state store.TaskState
-		asked int
+		model    script
+		one      channel.Agent
+		calls    int // of all models in an hour; 0: no limit
+		says     string
+		state    store.TaskState
+		requests int
 	}{
 		"its last call":                     {callAgain, channel.Agent{Tasks: task.Limits{Calls: 20}}, 0, "expired: it reached its limit of 20 model requests", store.TaskExpired, 20},
 		"its time":                          {blockUntilCanceled, channel.Agent{Tasks: task.Limits{Time: 200 * time.Millisecond}}, 0, "expired: it ran out of time", store.TaskExpired, 1},
 		"its model":                         {failing(&llm.Error{Kind: llm.KindAuth, Message: "no"}), channel.Agent{}, 0, "failed: ", store.TaskFailed, 1},
-		"the last call of the conversation": {callAgain, channel.Agent{}, 8, "", store.TaskFailed, 0}, // asked: of its own
+		"the last call of the conversation": {callAgain, channel.Agent{}, 8, "", store.TaskFailed, 0}, // requests: of its model
 	} {
 		one := &llmtest.Model{Func: c.model}
 		c.one.Model = one
@@ -42,14 +42,14 @@ func TestTasksWithoutResult(t *testing.T) {
 		r.withTasks(map[string]channel.Agent{"one": c.one})
 		r.say("go", true)
 		check.Equal(t, name+": final state", r.waitForTask(1).State, c.state)
-		if c.asked == 0 {
+		if c.requests == 0 {
 			r.waitForSent("")
 			check.Len(t, name+": requests", append(one.Requests(), r.model.Requests()...), c.calls)
 			continue
 		}
 		r.waitForSent("[Task 1 of one " + c.says)
-		check.Len(t, name+": requests", one.Requests(), c.asked)
-		check.Equal(t, name+": the last request has tools", len(one.Requests()[c.asked-1].Tools) > 0, c.one.Tasks.Calls == 0)
+		check.Len(t, name+": requests", one.Requests(), c.requests)
+		check.Equal(t, name+": the last request has tools", len(one.Requests()[c.requests-1].Tools) > 0, c.one.Tasks.Calls == 0)
 	}
 	// An agent may be removed.
 	r := newTaskRig(t, counting, blockUntilCanceled)

@@ -108,7 +108,7 @@ func TestEditThatAddressesTheBotWhileItIsAway(t *testing.T) {
 		p.write(r, pastMessage("1001", "one", 0, false), pastMessage("1002", "two", 0, false))
 		r.away()
 		p.edit("1001", "what is it?")
-		p.said[0].Addressed = true
+		p.messages[0].Addressed = true
 		r.catchUp()
 		check.Equal(t, "transcript", texts(r.transcript()), "user: two | user: what is it? | assistant: answer 1")
 		r.away()

@@ -41,7 +41,7 @@ func TestLevelSummarizesBeyondPrepared(t *testing.T) {
 	verbatim := 0
 	for len(r.c.Status().Stack) == 0 {
 		verbatim = r.c.Status().Verbatim
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.talk(fmt.Sprintf("question %d %s", len(r.messages), filler(60)))
 		r.waitIdle()
 	}
 	g := r.c.Status()
@@ -83,7 +83,7 @@ func TestExtractiveMemoriesAreSavedEarly(t *testing.T) {
 	r.talk("I sold my motorcycle and bought a cargo bike.")
 	for saved() == 0 {
 		check.Require(t, r.share() <= 0.05, "got no memory at %.3f of the window", r.share())
-		r.talk(fmt.Sprintf("question %d %s", len(r.said), filler(60)))
+		r.talk(fmt.Sprintf("question %d %s", len(r.messages), filler(60)))
 		r.waitIdle()
 	}
 	g := r.c.Status()
@@ -124,7 +124,7 @@ func prepared(t *testing.T, share float64) *rig {
 // tokensOf returns the cost of the messages that summaries cover.
 func (r *rig) tokensOf(rows []compactor.Summary) (tokens int) {
 	for _, row := range rows {
-		tokens += tokensIn(r.said[row.From-1 : row.To])
+		tokens += tokensIn(r.messages[row.From-1 : row.To])
 	}
 	return tokens
 }
@@ -132,7 +132,7 @@ func (r *rig) tokensOf(rows []compactor.Summary) (tokens int) {
 // shareLeft returns the share of the messages that has left the window, and of it that of the
 // newest summary.
 func (r *rig) shareLeft() (share, span float64) {
-	all := float64(tokensIn(r.said))
+	all := float64(tokensIn(r.messages))
 	stack := r.c.Status().Stack
 	if len(stack) == 0 {
 		return 0, 0
