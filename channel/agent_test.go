@@ -32,7 +32,7 @@ func (r *rig) withCritic(f script) (critic *llmtest.Model) {
 
 func TestConsult(t *testing.T) {
 	r := newRig(t, echo)
-	answer := withBilledTokens(llmtest.Say("It will fall."), 40, 0, 0, 1)
+	answer := withBilledTokens(llmtest.Say("It will fall."), llm.Usage{Prompt: 40, Completion: 1})
 	answer.Message.Native = []byte(`{"thought":1}`)
 	critic := r.withCritic(inTurn(useTool("recall", map[string]any{"query": "bridge"}), answer))
 	r.ask("we build the bridge of wood")

@@ -48,7 +48,9 @@ func (r *rig) sendLongNotes(n int) {
 }
 
 // billed returns a model that answers yes, and is billed for this many input tokens each time.
-func billed(tokens int) script { return always(withBilledTokens(llmtest.Say("yes"), tokens, 0, 0, 1)) }
+func billed(tokens int) script {
+	return always(withBilledTokens(llmtest.Say("yes"), llm.Usage{Prompt: tokens, Completion: 1}))
+}
 
 func TestBudgets(t *testing.T) {
 	time.Local = check.Must(time.LoadLocation("America/New_York"))(t)
@@ -196,8 +198,8 @@ func TestTurnRequestLimit(t *testing.T) {
 }
 
 func TestUsageOfTurnsIsStored(t *testing.T) {
-	call := withBilledTokens(useTool("recall", map[string]any{"question": "tea"}), 100, 10, 5, 3)
-	r := newRig(t, inSteps(always(call), cutOff(200), always(withBilledTokens(llmtest.Say("here"), 300, 100, 0, 4))))
+	call := withBilledTokens(useTool("recall", map[string]any{"question": "tea"}), llm.Usage{Prompt: 100, Cached: 10, Written: 5, Completion: 3})
+	r := newRig(t, inSteps(always(call), cutOff(200), always(withBilledTokens(llmtest.Say("here"), llm.Usage{Prompt: 300, Cached: 100, Completion: 4}))))
 	var counted []store.Usage
 	r.opts.Counted = func(u store.Usage) { counted = append(counted, u) }
 	// An answer that is already paid for is not thrown away.
@@ -219,14 +221,14 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 	} {
 		r := newRig(t, nil)
 		r.model.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
-			return withBilledTokens(llmtest.Say("late"), 50, 0, 0, 1), end(r)
+			return withBilledTokens(llmtest.Say("late"), llm.Usage{Prompt: 50, Completion: 1}), end(r)
 		}
 		r.ask("hello")
 		r.wantUsage(name, "turn scripted 1 50 0 0 1")
 		check.Equal(t, name+": turns answered", r.hub.Stats().Turns, 0)
 	}
 	asked := make(chan struct{})
-	r := newRig(t, then(withBilledTokens(useTool("recall", map[string]any{"question": "tea"}), 90, 0, 0, 2), while(func(int) { close(asked) }, blockUntilCanceled)))
+	r := newRig(t, then(withBilledTokens(useTool("recall", map[string]any{"question": "tea"}), llm.Usage{Prompt: 90, Completion: 2}), while(func(int) { close(asked) }, blockUntilCanceled)))
 	r.say("hello", true)
 	<-asked
 	r.reopen()
@@ -237,7 +239,7 @@ func TestUsageOfTurnsWithoutAnAnswerIsStored(t *testing.T) {
 func TestUsageOfSummariesIsStored(t *testing.T) {
 	r := newRig(t, echo).withWindow(6000)
 	worker := r.withWorker(func(_ context.Context, n int, _ llm.Request) (llm.Response, error) {
-		return withBilledTokens(summary(fmt.Sprint("The tea of the north pier is cold again, as in answer ", n, ".")), 1000, 0, 500, 20), nil
+		return withBilledTokens(summary(fmt.Sprint("The tea of the north pier is cold again, as in answer ", n, ".")), llm.Usage{Prompt: 1000, Written: 500, Completion: 20}), nil
 	})
 	worker.Tokens = 6000
 	r.sendLongNotes(20)
@@ -267,7 +269,7 @@ func TestUsageOfSummariesIsStored(t *testing.T) {
 }
 
 func TestContextShowsSpending(t *testing.T) {
-	r := newRig(t, always(withBilledTokens(llmtest.Say("yes"), 100_000, 50_000, 0, 1000)))
+	r := newRig(t, always(withBilledTokens(llmtest.Say("yes"), llm.Usage{Prompt: 100_000, Cached: 50_000, Completion: 1000})))
 	check.Lacks(t, "answer before any spending", r.run("/context"), "today", "no price")
 	r.ask("hello")
 	r.wantAnswer("/context", "today     1 request, 100000 tokens in (50000 cached, 0 written), 1000 out: $0.00\n", `no price  for scripted: it counts as 0; set [prices."scripted"]`)

@@ -179,7 +179,7 @@ func withoutTools(f script) script {
 func TestContextShowsProviderCount(t *testing.T) {
 	prompt := 0 // the provider's count; 0: it does not count
 	r := newRig(t, func(context.Context, int, llm.Request) (llm.Response, error) {
-		return withBilledTokens(llmtest.Say("ok"), prompt, 0, 0, 3), nil
+		return withBilledTokens(llmtest.Say("ok"), llm.Usage{Prompt: prompt, Completion: 3}), nil
 	})
 	r.ask("hello")
 	prompt = r.contextTokens() * 11 / 10
@@ -190,7 +190,7 @@ func TestContextShowsProviderCount(t *testing.T) {
 	check.That(t, used >= want-60 && used <= want+20, "got %d tokens used; the provider counted %d for the prompt", used, prompt)
 	r.model.Func = func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
 		if len(req.Tools) == 0 {
-			return withBilledTokens(llmtest.Say("done"), 90_000, 0, 0, 3), nil
+			return withBilledTokens(llmtest.Say("done"), llm.Usage{Prompt: 90_000, Completion: 3}), nil
 		}
 		return useTool("recall", map[string]any{"query": "tea"}), nil
 	}
@@ -214,7 +214,7 @@ func TestToolRefusalLearnedByWorkerDoesNotFailTurn(t *testing.T) {
 
 func TestLearnedFactsSurviveRestart(t *testing.T) {
 	r := newRig(t, withoutTools(func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
-		return withBilledTokens(llmtest.Say("answer"), len(textOf(req))/3, 0, 0, 3), nil
+		return withBilledTokens(llmtest.Say("answer"), llm.Usage{Prompt: len(textOf(req)) / 3, Completion: 3}), nil
 	}))
 	open := func() {
 		notebook := new(llm.Notebook)

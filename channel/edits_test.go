@@ -71,7 +71,8 @@ func TestDeletionDuringTurn(t *testing.T) {
 	r = deleting(failing(&llm.Error{Kind: llm.KindOverloaded, Status: 503, Message: "busy"})) // a turn without its question is not repeated
 	log := r.captureLog()
 	r.say("hello", true)
-	_ = r.idle(place, time.Second)
+	r.waitForReplies()
+	check.Len(t, "requests", r.model.Requests(), 1)
 	r.stop()
 	check.Lacks(t, "log", log.String(), "conversation_stalled")
 	inBubble(t, echo, func(t *testing.T, r *rig) { // before the turn is resumed: no open turn is left, which would stop /new

@@ -282,7 +282,7 @@ func TestOverflowTeachesWindowAndFactor(t *testing.T) {
 }
 
 func TestSilentOverflowCompacts(t *testing.T) {
-	silent := always(withBilledTokens(llm.Response{}, 6000, 0, 0, 3))
+	silent := always(withBilledTokens(llm.Response{}, llm.Usage{Prompt: 6000, Completion: 3}))
 	r := newRig(t, inSteps(append(slices.Repeat([]script{echo}, 10), silent, echo)...))
 	r.model.Tokens = 6000
 	r.askTurns(11, 100)

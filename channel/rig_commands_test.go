@@ -232,14 +232,14 @@ func textOf(req llm.Request) string {
 }
 
 // withBilledTokens returns a model's answer with a server's token counts.
-func withBilledTokens(resp llm.Response, prompt, cached, written, output int) llm.Response {
-	resp.Usage = llm.Usage{Prompt: prompt, Cached: cached, Written: written, Completion: output}
+func withBilledTokens(resp llm.Response, used llm.Usage) llm.Response {
+	resp.Usage = used
 	return resp
 }
 
 // cutOff is a model without an answer that is billed for this many input tokens.
 func cutOff(tokens int) script {
-	return returning(withBilledTokens(llm.Response{}, tokens, 0, 0, 1), &llm.Error{Kind: llm.KindTruncated, Message: "cut"})
+	return returning(withBilledTokens(llm.Response{}, llm.Usage{Prompt: tokens, Completion: 1}), &llm.Error{Kind: llm.KindTruncated, Message: "cut"})
 }
 
 // priced charges 1 per input token: 1,000,000 per million.

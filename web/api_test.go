@@ -28,7 +28,7 @@ func TestEveryRouteIsDescribedAndAnswers(t *testing.T) {
 		OpenAPI string                    `json:"openapi"`
 		Paths   map[string]map[string]any `json:"paths"`
 	}
-	text := r.do(200, &doc, "GET", "/api/openapi.json", "")
+	text := r.do(200, &doc, "GET /api/openapi.json", "")
 	check.Equal(t, "version", doc.OpenAPI, "3.1.0")
 	check.Contains(t, "description", text, "additionalProperties", "calls of tools", "id of the call that it answers")
 	for _, route := range r.server.endpoints.routes() {
@@ -39,8 +39,8 @@ func TestEveryRouteIsDescribedAndAnswers(t *testing.T) {
 		check.Equal(t, route.pattern+": status", resp.StatusCode, http.StatusBadRequest)
 		check.Equal(t, "Content-Type", resp.Header.Get("Content-Type"), "application/problem+json")
 	}
-	r.do(404, nil, "DELETE", "/api/conversations", "")
-	r.do(404, nil, "GET", "/api/nothing", "")
+	r.do(404, nil, "DELETE /api/conversations", "")
+	r.do(404, nil, "GET /api/nothing", "")
 }
 
 func TestConversationsAPI(t *testing.T) {
@@ -74,7 +74,7 @@ func TestConversationsAPI(t *testing.T) {
 	r.server.endpoints.conversations.fills.Store("discord:1/2", old)
 	check.Equal(t, "the window a minute later", get[conversationList](r, closed).Conversations[0].Max, 8000)
 	check.Equal(t, "a name that is percent-encoded", get[conversationAnswer](r, at(odd, "")).Channel, odd)
-	r.do(404, nil, "GET", "/api/conversations/terminal:a/b", "")
+	r.do(404, nil, "GET /api/conversations/terminal:a/b", "")
 
 	page := get[messageList](r, at(garden, "/messages?limit=6"))
 	check.That(t, len(page.Messages) == 6 && page.Messages[5].Seq == 10, "the newest messages: %+v", page)
@@ -86,9 +86,9 @@ func TestConversationsAPI(t *testing.T) {
 	for by, want := range map[string][]string{
 		"model": {`"model":"scripted"`, `"requests":6`}, "conversation": {`"conversation":"terminal:garden"`, `"requests":5`}, "day": {`"day":"`},
 	} {
-		check.Contains(t, "usage by "+by, r.do(200, nil, "GET", "/api/usage?by="+by, ""), want...)
+		check.Contains(t, "usage by "+by, r.do(200, nil, "GET /api/usage?by="+by, ""), want...)
 	}
-	r.do(400, nil, "GET", "/api/usage?by=moon", "")
+	r.do(400, nil, "GET /api/usage?by=moon", "")
 	check.Equal(t, "requests", get[report.Spending](r, at(garden, "/usage")).Total.Requests, 5)
 }
 
@@ -106,7 +106,7 @@ func TestCompactAndUndo(t *testing.T) {
 	r.talk(garden, 1)
 	usage("a turn")
 	var job jobAnswer
-	r.do(202, &job, "POST", at(garden, "/compact"), `{"focus": "tulips", "keep_last_n": 4}`)
+	r.do(202, &job, "POST "+at(garden, "/compact"), `{"focus": "tulips", "keep_last_n": 4}`)
 	check.That(t, job.State == "started" && job.From == 1 && job.To == 12, "the job: %+v", job)
 	applied := watch.until(t, `"state":"applied"`)
 	check.Contains(t, "applied", applied, `"before_tokens":`)
@@ -116,7 +116,7 @@ func TestCompactAndUndo(t *testing.T) {
 	check.Len(t, "the stack", stack, 1)
 	one := get[summaryAnswer](r, at(garden, fmt.Sprintf("/summaries/%d?limit=10", stack[0].ID)))
 	check.That(t, len(one.Messages) == 10 && one.From == 11 && one.Summary.To == 12, "the first page of what it covers: from %d, %+v", one.From, one.Summary)
-	r.do(404, nil, "GET", at(garden, "/summaries/999"), "")
+	r.do(404, nil, "GET "+at(garden, "/summaries/999"), "")
 
 	// The history has the start, each answer, both sides of a compaction, and now.
 	h := get[historyAnswer](r, at(garden, "/history"))
@@ -142,18 +142,18 @@ func TestCompactAndUndo(t *testing.T) {
 	check.Len(t, "compactions before message 16", get[historyAnswer](r, at(garden, "/history?to=15")).Compactions, 0)
 	check.Len(t, "compactions up to message 16", get[historyAnswer](r, at(garden, "/history?to=16")).Compactions, 1)
 	check.Len(t, "compactions from message 16 on", get[historyAnswer](r, at(garden, "/history?from=16")).Compactions, 1)
-	r.do(422, nil, "GET", at(garden, "/history?from=9&to=4"), "")
+	r.do(422, nil, "GET "+at(garden, "/history?from=9&to=4"), "")
 	since := time.Now().Add(time.Hour).UTC().Format("2006-01-02T15:04:05Z")
 	check.Len(t, "usage points since then", get[historyAnswer](r, at(garden, "/history?since="+since)).Used, 0)
 
 	for _, body := range []string{`{"compaction": {"keep_last_turns": 400}}`, `{"keep_last_n": 500}`} { // settings for one compaction
-		r.do(200, &job, "POST", at(garden, "/compact"), body)
+		r.do(200, &job, "POST "+at(garden, "/compact"), body)
 		check.That(t, job.State == "noop" && job.Reason != "", "%s: %+v", body, job)
 	}
-	r.do(200, &job, "POST", at(garden, "/undo"), "")
+	r.do(200, &job, "POST "+at(garden, "/undo"), "")
 	check.Equal(t, "the state", job.State, "undone")
 	usage("an undo")
-	r.do(200, nil, "PUT", at(garden, "/settings"), `{"keep_first": 3}`)
+	r.do(200, nil, "PUT "+at(garden, "/settings"), `{"keep_first": 3}`)
 	usage("a change of settings")
 	check.Len(t, "the stack", get[summaryList](r, at(garden, "/summaries")).Stack, 0)
 }
@@ -162,15 +162,15 @@ func TestActions(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.talk(garden, 2)
 	put := func(values string) report.Setting {
-		r.do(200, nil, "PUT", at(garden, "/settings"), values)
+		r.do(200, nil, "PUT "+at(garden, "/settings"), values)
 		all := get[settingsAnswer](r, at(garden, "/settings")).Settings
 		return all[slices.IndexFunc(all, func(s report.Setting) bool { return s.Key == "background_threshold" })]
 	}
 	var done doneAnswer
-	r.do(200, &done, "POST", at(garden, "/new"), "")
+	r.do(200, &done, "POST "+at(garden, "/new"), "")
 	r.idle(garden)
 	check.That(t, done.Done, "a new session: %+v", done)
-	r.do(200, &done, "POST", at(garden, "/new"), "")
+	r.do(200, &done, "POST "+at(garden, "/new"), "")
 	check.That(t, !done.Done && done.Reason != "", "another: %+v", done)
 
 	s := put(`{"background_threshold": 0.9, "aggressive_threshold": 0.92, "focus": "tulips"}`) // only together
@@ -178,12 +178,12 @@ func TestActions(t *testing.T) {
 	s = put(`{"background_threshold": null, "aggressive_threshold": null}`)
 	check.That(t, s.Value == 0.8 && !s.Here, "reset: %+v", s)
 
-	r.do(200, nil, "POST", at(garden, "/pause"), "")
+	r.do(200, nil, "POST "+at(garden, "/pause"), "")
 	check.That(t, get[conversationAnswer](r, at(garden, "")).Silent, "it is not paused")
-	r.do(200, nil, "POST", at(garden, "/resume"), "")
+	r.do(200, nil, "POST "+at(garden, "/resume"), "")
 	check.That(t, !get[conversationAnswer](r, at(garden, "")).Silent, "it is still paused")
 	for _, action := range []string{"/compact", "/undo", "/new", "/pause", "/resume"} {
-		r.do(404, nil, "POST", at("terminal:nowhere", action), "")
+		r.do(404, nil, "POST "+at("terminal:nowhere", action), "")
 	}
 	check.Error(t, check.ErrorOf(r.store.Find(t.Context(), "terminal:nowhere")), store.ErrNotFound)
 }
@@ -195,15 +195,15 @@ func TestActionsWhereTheConnectorIsClosed(t *testing.T) {
 	c := r.past(name, strings.SplitAfter(strings.Repeat("Plot 7 has roses that grow along the wall, the gate and the pond, in rows of seven. ", 40), ". ")...)
 	must(c.Inbox().Deliver(t.Context(), store.Inbound{ID: "new", AuthorID: "ada", Author: "Ada", Time: time.Now(), Text: "Is anybody here?", Addressed: true}))
 	var job jobAnswer
-	r.do(202, &job, "POST", at(name, "/compact"), "")
+	r.do(202, &job, "POST "+at(name, "/compact"), "")
 	check.That(t, job.State == compactor.EventStarted || job.State == compactor.EventScheduled, "compact: %+v", job)
 	check.Require(t, check.Soon(func() bool {
 		d := get[conversationAnswer](r, at(name, ""))
 		return len(d.Stack) > 0 && d.Running == ""
 	}), "got no applied summary")
-	r.do(200, &job, "POST", at(name, "/undo"), "")
+	r.do(200, &job, "POST "+at(name, "/undo"), "")
 	check.Equal(t, "undo", job.State, compactor.EventUndone)
-	r.do(202, nil, "POST", at(name, "/new"), "")
+	r.do(202, nil, "POST "+at(name, "/new"), "")
 	due := must(c.Inbox().Due(t.Context()))
 	check.That(t, due.Waiting == 1 && due.Session, "got waiting %+v", due)
 }
@@ -212,23 +212,23 @@ func TestMemories(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.talk(garden, 2)
 	var m memory.Details
-	r.do(201, &m, "POST", "/api/memories", `{"conversation": "terminal:garden", "kind": "preference", "content": "Ada prefers green tea"}`)
+	r.do(201, &m, "POST /api/memories", `{"conversation": "terminal:garden", "kind": "preference", "content": "Ada prefers green tea"}`)
 	list := get[memoryList](r, "/api/memories?q=tea&kind=preference&conversation=terminal:garden&since=7d")
 	check.That(t, list.Total == 1 && list.Memories[0].Content == "Ada prefers green tea", "%+v", list)
 	one := fmt.Sprintf("/api/memories/%d", m.ID)
-	r.do(200, &m, "PATCH", one, `{"pinned": true}`)
+	r.do(200, &m, "PATCH "+one, `{"pinned": true}`)
 	check.That(t, m.Pinned, "it is not pinned")
-	r.do(200, &m, "PATCH", one, `{"state": "forgotten"}`)
+	r.do(200, &m, "PATCH "+one, `{"state": "forgotten"}`)
 	check.Equal(t, "state", m.State, "forgotten")
-	r.do(409, nil, "PATCH", one, `{"state": "forgotten"}`)
-	r.do(200, &m, "PATCH", one, `{"state": "active"}`)
+	r.do(409, nil, "PATCH "+one, `{"state": "forgotten"}`)
+	r.do(200, &m, "PATCH "+one, `{"state": "active"}`)
 	check.Equal(t, "state", m.State, "active")
 	found := get[recalled](r, "/api/recall?q=green+tea&conversation=terminal:garden")
 	check.That(t, len(found.Memories) == 1 && found.Memories[0].ID == m.ID, "found %+v", found)
-	r.do(204, nil, "DELETE", one, "")
-	r.do(404, nil, "GET", one, "")
+	r.do(204, nil, "DELETE "+one, "")
+	r.do(404, nil, "GET "+one, "")
 	for _, query := range []string{"kind=hobby", "state=gone", "sort=size", "limit=0", "limit=1000", "since=soon", "offset=-1", "knd=fact"} {
-		r.do(400, nil, "GET", "/api/memories?"+query, "")
+		r.do(400, nil, "GET /api/memories?"+query, "")
 	}
 }
 

@@ -89,7 +89,7 @@ func clicksInBrowser(t *testing.T) {
 	r.idle(here)
 	b.submits(`form[data-api$="/pause"] button`, "paused here")
 	b.submits(`form[data-api$="/resume"] button`, "answering here again")
-	r.do(200, nil, "POST", at(here, "/pause"), "") // as in another tab
+	r.do(200, nil, "POST "+at(here, "/pause"), "") // as in another tab
 	r.say(here, "Hello")
 	b.submits(`form[data-api$="/resume"] button`, "answering here again")
 

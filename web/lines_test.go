@@ -50,24 +50,24 @@ func TestLinesOfSummary(t *testing.T) {
 	for status, all := range map[int][]string{404: {line(s.ID, 4), line(99, 1), line(s.ID, 0)}, 422: {line(s.ID, 4), line(99, 1)}} {
 		for _, path := range all {
 			if status == 404 {
-				r.do(404, nil, "GET", path, "")
+				r.do(404, nil, "GET "+path, "")
 			} else {
-				r.do(422, nil, "POST", path, `{"text": "x"}`)
+				r.do(422, nil, "POST "+path, `{"text": "x"}`)
 			}
 		}
 	}
-	check.Contains(t, "without a text", r.do(422, nil, "POST", line(s.ID, 3), `{}`), "text: is missing")
+	check.Contains(t, "without a text", r.do(422, nil, "POST "+line(s.ID, 3), `{}`), "text: is missing")
 	var job jobAnswer
-	r.do(200, &job, "POST", line(s.ID, 3), `{"text": "it leaves at ten"}`)
+	r.do(200, &job, "POST "+line(s.ID, 3), `{"text": "it leaves at ten"}`)
 	check.That(t, job.ID > s.ID && job.State == "rewritten", "%+v", job)
 	check.Contains(t, "page", r.page(200, summaryPageOf(boat, job.ID)), "written by")
-	r.do(200, &job, "POST", line(job.ID, 3), `{"text": "it leaves at ten"}`)
+	r.do(200, &job, "POST "+line(job.ID, 3), `{"text": "it leaves at ten"}`)
 	check.Equal(t, "the same again", job.Reason, "The line already says that.")
 	now := get[summaryList](r, at(boat, "/summaries")).Stack[0]
 	check.That(t, now.Lines[2].By == "owner" && now.Without == 0, "%+v", now)
-	r.do(200, &job, "POST", line(now.ID, 3), `{"text": ""}`)
+	r.do(200, &job, "POST "+line(now.ID, 3), `{"text": ""}`)
 	check.Len(t, "lines", get[summaryList](r, at(boat, "/summaries")).Stack[0].Lines, 2)
-	r.do(200, nil, "POST", at(boat, "/undo"), "")
-	r.do(200, nil, "POST", at(boat, "/undo"), "")
+	r.do(200, nil, "POST "+at(boat, "/undo"), "")
+	r.do(200, nil, "POST "+at(boat, "/undo"), "")
 	check.Equal(t, "lines without evidence after both were undone", get[summaryList](r, at(boat, "/summaries")).Stack[0].Without, 1)
 }

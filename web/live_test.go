@@ -52,7 +52,7 @@ func TestEvents(t *testing.T) {
 	check.Contains(t, "event", w.until(t, `"state":"answered"`), `"conversation":"terminal:garden"`, `"turn":1`)
 	r.remember("The gate opens at noon")
 	w.until(t, `"change":"saved"`)
-	r.do(200, nil, "PATCH", "/api/memories/1", `{"state": "forgotten"}`)
+	r.do(200, nil, "PATCH /api/memories/1", `{"state": "forgotten"}`)
 	w.until(t, `"change":"forgotten"`)
 	log := slog.New(r.events.Incidents(slog.DiscardHandler)).With("conversation", garden)
 	log.Info("of_no_concern")
@@ -69,7 +69,7 @@ func TestEvents(t *testing.T) {
 	r.talk(garden, 1)
 	r.talk("terminal:other", 1)
 	check.Contains(t, "event", one.until(t, "data: "), "terminal:other")
-	refused := r.do(400, nil, "GET", "/api/events?kinds=turn,foo", "")
+	refused := r.do(400, nil, "GET /api/events?kinds=turn,foo", "")
 	check.Contains(t, "problem", refused, "foo", "turn, usage, compaction, memory, task, incident")
 }
 
@@ -144,12 +144,12 @@ func TestChatAPI(t *testing.T) {
 	const path = "/api/conversations/web:shop/messages"
 	var taken messageTaken
 	for range 2 { // the second is the same message
-		r.do(202, &taken, "POST", path, `{"id": "one", "text": " I prefer green tea. ", "compaction": {"background_threshold": 0.7}}`)
+		r.do(202, &taken, "POST "+path, `{"id": "one", "text": " I prefer green tea. ", "compaction": {"background_threshold": 0.7}}`)
 	}
 	check.Equal(t, "the message", taken.ID, "one")
 	r.idle("web:shop")
 	for i, c := range [][2]string{{"/context", "messages"}, {"/pause", "I am paused here"}, {"/resume", "answering again"}, {"/recap", "tea"}} {
-		r.do(200, &taken, "POST", path, fmt.Sprintf(`{"id": "command %d", "text": %q}`, i, c[0]))
+		r.do(200, &taken, "POST "+path, fmt.Sprintf(`{"id": "command %d", "text": %q}`, i, c[0]))
 		check.Contains(t, c[0], taken.Answer, c[1])
 	}
 	list := get[messageList](r, path).Messages
@@ -225,7 +225,7 @@ func TestPagesSayThatTheBotIsPaused(t *testing.T) {
 		{"/pause", "The bot is paused here: it saves messages, but does not answer them. /resume ends the pause.", ""},
 		{"/pause everywhere", everywhere, everywhere},
 	} {
-		r.do(200, nil, "POST", at(pane, "/messages"), fmt.Sprintf(`{"id": %q, "text": %q}`, c.command, c.command))
+		r.do(200, nil, "POST "+at(pane, "/messages"), fmt.Sprintf(`{"id": %q, "text": %q}`, c.command, c.command))
 		for page, says := range map[string]string{"/chat/general": c.says, pageOf(pane): c.says, "/chat/unused": c.unused} {
 			text := r.page(200, page)
 			check.Contains(t, page, text, says)
@@ -251,15 +251,15 @@ func TestApprovals(t *testing.T) {
 		check.Contains(t, page, r.page(200, page), "The model wants to call <b>calc_add</b>")
 	}
 	answer := at(pane, "/approvals/"+waits.Code)
-	r.do(404, nil, "POST", at(pane, "/approvals/other"), `{"allow":true}`)
-	r.do(422, nil, "POST", answer, `{}`)
-	r.do(200, nil, "POST", answer, `{"allow":true}`)
+	r.do(404, nil, "POST "+at(pane, "/approvals/other"), `{"allow":true}`)
+	r.do(422, nil, "POST "+answer, `{}`)
+	r.do(200, nil, "POST "+answer, `{"allow":true}`)
 	r.idle(pane)
 	check.Len(t, "calls", box.Called(), 1)
-	r.do(404, nil, "POST", answer, `{"allow":true}`)
+	r.do(404, nil, "POST "+answer, `{"allow":true}`)
 
 	waits = ask("please add again")
-	r.do(200, nil, "POST", at(pane, "/approvals/"+waits.Code), `{"allow":false}`)
+	r.do(200, nil, "POST "+at(pane, "/approvals/"+waits.Code), `{"allow":false}`)
 	r.idle(pane)
 	check.Len(t, "calls", box.Called(), 1)
 	page := r.page(200, "/chat/general")

@@ -70,7 +70,7 @@ func TestMCPReadTools(t *testing.T) {
 		calls(t, s, tool, nil, "[]") // of nothing
 	}
 	r.talk(here, 8)
-	r.do(202, nil, "POST", at(here, "/compact"), "")
+	r.do(202, nil, "POST "+at(here, "/compact"), "")
 	r.drain()
 	r.remember("the gate opens at noon")
 	memory := get[memoryList](r, "/api/memories?q=gate+opens+noon&kind=fact").Memories[0]

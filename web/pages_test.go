@@ -29,7 +29,7 @@ func TestPages(t *testing.T) {
 	evil := "terminal:" + hostile
 	task := get[taskList](r, at(evil, "/tasks")).Tasks[0]
 	check.That(t, task.Text == hostile && strings.HasPrefix(task.Conversation, "task:"), "%+v", task)
-	check.Contains(t, "conversations", r.do(200, nil, "GET", "/api/conversations?q=task", ""), `"agent":"researcher"`)
+	check.Contains(t, "conversations", r.do(200, nil, "GET /api/conversations?q=task", ""), `"agent":"researcher"`)
 	p := pageOf(here)
 	for page, wants := range map[string][]string{
 		"/":                                     {here, "terminal:&lt;script&gt;", "<meter"},
@@ -127,7 +127,7 @@ func TestSimulations(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.past(here, plots(60)...)
 	var report simulate.Report
-	r.do(200, &report, "POST", "/api/simulate", `{"conversation":"`+here+`","variants":[{"settings":{"background_threshold":0.5,"economy":true}},{"name":"wide","settings":{"context_window":32000}}]}`)
+	r.do(200, &report, "POST /api/simulate", `{"conversation":"`+here+`","variants":[{"settings":{"background_threshold":0.5,"economy":true}},{"name":"wide","settings":{"context_window":32000}}]}`)
 	check.Require(t, len(report.Variants) == 3 && report.Messages != 0, "got %+v", report)
 	inForce := report.Variants[0]
 	early := report.Variants[1]
@@ -145,7 +145,7 @@ func TestSimulations(t *testing.T) {
 		"background_threshold=0.5&from=30&to=10":     {"422", "no range of messages"},
 		"keep_last_n=%3Cscript%3Ealert(1)%3C/script": {"422", "keep_last_n", `\u003cscript`},
 	} {
-		text := r.do(must(strconv.Atoi(wants[0])), nil, "GET", pageOf(here)+"/settings/preview?"+query, "")
+		text := r.do(must(strconv.Atoi(wants[0])), nil, "GET "+pageOf(here)+"/settings/preview?"+query, "")
 		check.Contains(t, query, text, wants[1:]...)
 		check.Lacks(t, query, text, "<script>alert")
 	}

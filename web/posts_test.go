@@ -18,7 +18,7 @@ func (r *rig) withPosts(perHour int) {
 // post posts a message to a conversation as a program does, or with other headers.
 func (r *rig) post(status int, conversation, id string, headers ...string) string {
 	r.t.Helper()
-	return r.do(status, nil, "POST", at(conversation, "/messages"), fmt.Sprintf(`{"id": %q, "text": "report"}`, id), headers...)
+	return r.do(status, nil, "POST "+at(conversation, "/messages"), fmt.Sprintf(`{"id": %q, "text": "report"}`, id), headers...)
 }
 
 func TestPostsPerHour(t *testing.T) {
@@ -35,7 +35,7 @@ func TestPostsPerHour(t *testing.T) {
 	check.That(t, err == nil && wait > 600 && wait <= 1201, "refusals, which do not count, end in %d seconds, %v", wait, err)
 	r.post(202, "web:other", "another conversation has its own hour")
 	r.post(202, pane, "a person writes on a page", "Origin: "+r.url)
-	r.do(200, nil, "POST", at(pane, "/messages"), `{"id": "command", "text": "/context"}`)
+	r.do(200, nil, "POST "+at(pane, "/messages"), `{"id": "command", "text": "/context"}`)
 	check.Len(t, "incidents", keptOf[incidentEvent](r.events), 1)
 	r.withPosts(0)
 	r.post(202, pane, "without a limit")

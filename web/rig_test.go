@@ -161,9 +161,10 @@ func (r *rig) request(method, path, body string, headers ...string) *http.Respon
 	return resp
 }
 
-// do makes a request that must return a status, and decodes its answer into v, if v is not nil.
-func (r *rig) do(status int, v any, method, path, body string, headers ...string) string {
+// do makes a request such as "GET /api/events", which must return a status, and decodes its answer into v, if v is not nil.
+func (r *rig) do(status int, v any, request, body string, headers ...string) string {
 	r.t.Helper()
+	method, path, _ := strings.Cut(request, " ")
 	resp := r.request(method, path, body, headers...)
 	text := must(io.ReadAll(resp.Body))
 	check.Require(r.t, resp.StatusCode == status, "%s %s: status %d, not %d: %s", method, path, resp.StatusCode, status, text)
@@ -177,14 +178,14 @@ func (r *rig) do(status int, v any, method, path, body string, headers ...string
 // get asks for something that is there.
 func get[T any](r *rig, path string) (v T) {
 	r.t.Helper()
-	r.do(200, &v, "GET", path, "")
+	r.do(200, &v, "GET "+path, "")
 	return v
 }
 
 // page reads a page as a browser does.
 func (r *rig) page(status int, path string) string {
 	r.t.Helper()
-	return r.do(status, nil, "GET", path, "", "Accept: text/html")
+	return r.do(status, nil, "GET "+path, "", "Accept: text/html")
 }
 
 // say sends a message, and waits for its answer.
@@ -230,7 +231,7 @@ func (r *rig) past(conversation string, texts ...string) *store.Conversation {
 // send sends a message to the chat pane.
 func (r *rig) send(text string) {
 	r.t.Helper()
-	r.do(202, nil, "POST", at(pane, "/messages"), fmt.Sprintf(`{"id": %q, "text": %q}`, text, text))
+	r.do(202, nil, "POST "+at(pane, "/messages"), fmt.Sprintf(`{"id": %q, "text": %q}`, text, text))
 }
 
 // remember runs /remember in the conversation here.

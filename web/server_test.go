@@ -55,7 +55,7 @@ func TestAccess(t *testing.T) {
 	bearer := "Authorization: Bearer correct-horse-battery"
 	private := []string{"/api/events", list, "/metrics", "/debug/pprof/"}
 	for _, path := range private[1:] { // all but the stream, which does not end
-		r.do(200, nil, "GET", path, "", bearer)
+		r.do(200, nil, "GET "+path, "", bearer)
 	}
 	for name, header := range map[string]string{
 		"none":                "X-None: 1",
@@ -71,10 +71,10 @@ func TestAccess(t *testing.T) {
 			check.That(t, refused, "%s, a token that is %s: %s", path, name, resp.Status)
 		}
 	}
-	r.do(200, nil, "GET", "/healthz", "")
-	r.do(200, nil, "GET", "/readyz", "")
-	r.do(400, nil, "GET", list+"?token=correct-horse-battery", "")
-	r.do(200, nil, "GET", list, "", bearer, "Host: cairn.EXAMPLE:8090") // the settings have it
+	r.do(200, nil, "GET /healthz", "")
+	r.do(200, nil, "GET /readyz", "")
+	r.do(400, nil, "GET "+list+"?token=correct-horse-battery", "")
+	r.do(200, nil, "GET "+list, "", bearer, "Host: cairn.EXAMPLE:8090") // the settings have it
 }
 
 func TestLogin(t *testing.T) {
@@ -94,13 +94,13 @@ func TestLogin(t *testing.T) {
 	check.Equal(t, "after the login", resp.Status+resp.Header.Get("Location"), "303 See Other/?q=1")
 	check.That(t, cookie.HttpOnly && cookie.SameSite == http.SameSiteStrictMode && !cookie.Secure, "%+v", cookie)
 	session := "Cookie: " + cookie.Name + "=" + cookie.Value
-	r.do(200, nil, "GET", list, "", session)
-	r.do(401, nil, "GET", "/?fragment=live", "", "Accept: text/html") // a part of a page is never the login
-	r.do(200, nil, "GET", "/?fragment=live", "", "Accept: text/html", session)
+	r.do(200, nil, "GET "+list, "", session)
+	r.do(401, nil, "GET /?fragment=live", "", "Accept: text/html") // a part of a page is never the login
+	r.do(200, nil, "GET /?fragment=live", "", "Accept: text/html", session)
 	for _, from := range []string{"Sec-Fetch-Site: cross-site", "Sec-Fetch-Site: same-site", "Origin: http://evil.example", "Origin: null"} {
-		r.do(403, nil, "POST", at("terminal:x", "/undo"), "", session, from)
+		r.do(403, nil, "POST "+at("terminal:x", "/undo"), "", session, from)
 	}
-	r.do(403, nil, "GET", list, "", session, "Sec-Fetch-Site: cross-site")
+	r.do(403, nil, "GET "+list, "", session, "Sec-Fetch-Site: cross-site")
 	for _, next := range []string{"//evil.example", "https://evil.example/", `/\evil.example`, "/\n/evil.example", "evil", ""} {
 		resp, _ := login("correct-horse-battery", next)
 		check.Equal(t, "target instead of "+next, resp.Header.Get("Location"), "/")
@@ -120,8 +120,8 @@ func TestLogin(t *testing.T) {
 	check.That(t, resp.StatusCode == 429 && resp.Header.Get("Retry-After") != "", "%s %v", resp.Status, resp.Header)
 	resp, _ = login("correct-horse-battery", "/")
 	check.Equal(t, "the right token after wrong ones", resp.StatusCode, 303)
-	r.do(200, nil, "GET", list, "", "Authorization: Bearer correct-horse-battery")
-	r.do(200, nil, "GET", list, "", session)
+	r.do(200, nil, "GET "+list, "", "Authorization: Bearer correct-horse-battery")
+	r.do(200, nil, "GET "+list, "", session)
 }
 
 func TestClientBehindProxies(t *testing.T) {
@@ -145,20 +145,20 @@ func TestClientBehindProxies(t *testing.T) {
 func TestGuard(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	for _, host := range []string{"evil.example", "evil.example:8090", "localhost.evil.example", "127.0.0.1.evil.example"} {
-		r.do(421, nil, "GET", list, "", "Host: "+host)
-		r.do(421, nil, "GET", "/healthz", "", "Host: "+host)
+		r.do(421, nil, "GET "+list, "", "Host: "+host)
+		r.do(421, nil, "GET /healthz", "", "Host: "+host)
 	}
 	for _, host := range []string{"localhost", "LOCALHOST.:80", "127.0.0.1:8090", "[::1]:8090"} {
-		r.do(200, nil, "GET", list, "", "Host: "+host)
+		r.do(200, nil, "GET "+list, "", "Host: "+host)
 	}
 	undo := at("terminal:x", "/undo")
-	r.do(403, nil, "POST", undo, "", "Origin: http://evil.example")
-	r.do(403, nil, "POST", undo, "", "Sec-Fetch-Site: cross-site")
-	r.do(404, nil, "POST", undo, "", "Origin: "+r.url)
-	r.do(404, nil, "POST", undo, "")
+	r.do(403, nil, "POST "+undo, "", "Origin: http://evil.example")
+	r.do(403, nil, "POST "+undo, "", "Sec-Fetch-Site: cross-site")
+	r.do(404, nil, "POST "+undo, "", "Origin: "+r.url)
+	r.do(404, nil, "POST "+undo, "")
 	r.talk("terminal:x", 1)
-	r.do(413, nil, "POST", at("terminal:x", "/compact"), `{"focus": "`+strings.Repeat("x", maxBody)+`"}`)
-	r.do(415, nil, "POST", at("terminal:x", "/compact"), `{}`, "Content-Type: text/plain")
+	r.do(413, nil, "POST "+at("terminal:x", "/compact"), `{"focus": "`+strings.Repeat("x", maxBody)+`"}`)
+	r.do(415, nil, "POST "+at("terminal:x", "/compact"), `{}`, "Content-Type: text/plain")
 	for _, path := range []string{list, "/login", "/api/nothing"} {
 		h := r.request("GET", path, "").Header
 		csp := h.Get("Content-Security-Policy")
@@ -166,12 +166,12 @@ func TestGuard(t *testing.T) {
 		check.That(t, h.Get("X-Frame-Options") == "DENY" && h.Get("Cache-Control") == "no-store", "%s: %v", path, h)
 	}
 	r.server.router.handle("GET /panics", func(http.ResponseWriter, *http.Request) error { panic("no") })
-	check.Lacks(t, "answer after a panic", r.do(500, nil, "GET", "/panics", ""), "panic")
+	check.Lacks(t, "answer after a panic", r.do(500, nil, "GET /panics", ""), "panic")
 	requests := r.limits().requests
 	requests.SetLimit(0)
 	requests.AllowN(time.Now(), int(requests.Tokens())-1)
-	r.do(200, nil, "GET", "/healthz", "")
-	r.do(429, nil, "GET", "/healthz", "")
+	r.do(200, nil, "GET /healthz", "")
+	r.do(429, nil, "GET /healthz", "")
 }
 
 // limits returns the limits of the rig's client. Without a rate they allow a burst, however slow the machine is.
@@ -207,7 +207,7 @@ func TestProblemIsAPage(t *testing.T) {
 		check.Lacks(t, path, text, "GET /api/", `"detail"`)
 	}
 	r.page(400, "/usage?fragment=live")
-	text := r.do(404, nil, "GET", at("terminal:nope", ""), "", "Accept: text/html")
+	text := r.do(404, nil, "GET "+at("terminal:nope", ""), "", "Accept: text/html")
 	check.Contains(t, "problem of the API", text, `"status":404`, "There is no conversation")
 }
 
@@ -256,13 +256,13 @@ func TestWhoseMistakeItIs(t *testing.T) {
 		path := c[0]
 		body := c[1]
 		says := c[2]
-		text := r.do(must(strconv.Atoi(says[:3])), nil, map[bool]string{true: "PUT", false: "POST"}[path == settings], path, body)
+		text := r.do(must(strconv.Atoi(says[:3])), nil, map[bool]string{true: "PUT ", false: "POST "}[path == settings]+path, body)
 		check.Contains(t, body, text, says[4:])
 		check.Lacks(t, body, text, "Go ", "web.", "unmarshal", "struct")
 	}
 	all := get[settingsAnswer](r, settings).Settings
 	check.That(t, !slices.ContainsFunc(all, func(s report.Setting) bool { return s.Here }), "set: %+v", all)
-	r.do(404, nil, "GET", at(pane, ""), "") // no message was stored
+	r.do(404, nil, "GET "+at(pane, ""), "") // no message was stored
 
 	// A client whose connection breaks is no incident of the bot, and a database that refuses is no mistake of the client.
 	conn := must(net.Dial("tcp", strings.TrimPrefix(r.url, "http://")))
@@ -274,6 +274,6 @@ func TestWhoseMistakeItIs(t *testing.T) {
 	r.server.router.mux.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", pageOf(garden), nil).WithContext(gone))
 	check.Len(t, "incidents", r.events.incidents(), 0)
 	storetest.Run(t, r.store, "CREATE TRIGGER refuse BEFORE INSERT ON memories BEGIN SELECT RAISE (ABORT, 'secret'); END")
-	text := r.do(500, nil, "POST", "/api/memories", `{"conversation": "terminal:garden", "content": "Ada prefers green tea"}`)
+	text := r.do(500, nil, "POST /api/memories", `{"conversation": "terminal:garden", "content": "Ada prefers green tea"}`)
 	check.Lacks(t, "problem", text, "secret")
 }

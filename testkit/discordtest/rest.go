@@ -94,10 +94,13 @@ func (s *Server) exchange(rw http.ResponseWriter, r *http.Request, record Reques
 		w.requests = append(w.requests, record)
 		rw.Header().Set("Date", w.now().Format(http.TimeFormat))
 	})
-	s.Exchange(rw, r, record.String(), s.life.Done(), func() (a answer) {
-		s.do(func(w *world) { a = respond(w) })
-		return a
-	}, refused, func() {})
+	s.Answer(rw, r, loopback.Exchange{
+		Request: record.String(), Done: s.life.Done(), Refuse: refused, Answered: func() {},
+		Respond: func() (a answer) {
+			s.do(func(w *world) { a = respond(w) })
+			return a
+		},
+	})
 }
 
 func refused(f Fault) answer {

@@ -163,19 +163,28 @@ func Matches(request, pattern string) bool {
 	return ok || pattern == ""
 }
 
-// Exchange responds with what respond returns or panics with, or as a fault demands, by refuse. done ends its waits.
-func (s *Faults) Exchange(w http.ResponseWriter, r *http.Request, request string, done <-chan struct{}, respond func() Reply, refuse func(Fault) Reply, answered func()) {
-	f := s.of(request)
-	connected := f.Done || Sleep(r.Context(), done, f.Delay) || f.Late && Sleep(context.Background(), done, f.Delay)
+// Exchange is a request, and how it is answered.
+type Exchange struct {
+	Request  string            // as Fault.Of names it
+	Done     <-chan struct{}   // ends its waits
+	Respond  func() Reply      // may panic with a Reply
+	Refuse   func(Fault) Reply // called if a fault takes the place of the response
+	Answered func()            // called before the response is written
+}
+
+// Answer responds to a request, or as a fault demands.
+func (s *Faults) Answer(w http.ResponseWriter, r *http.Request, x Exchange) {
+	f := s.of(x.Request)
+	connected := f.Done || Sleep(r.Context(), x.Done, f.Delay) || f.Late && Sleep(context.Background(), x.Done, f.Delay)
 	var a Reply
 	if connected && (f.Done || !f.replaces()) {
-		a = caught(respond)
-		connected = !f.Done || Sleep(r.Context(), done, f.Delay)
+		a = caught(x.Respond)
+		connected = !f.Done || Sleep(r.Context(), x.Done, f.Delay)
 	}
 	if f.replaces() {
-		a = refuse(f)
+		a = x.Refuse(f)
 	}
-	answered()
+	x.Answered()
 	if !connected {
 		panic(http.ErrAbortHandler) // net/http's way to cut a connection
 	}

@@ -238,5 +238,8 @@ func newReply(status int, contentType string, body []byte) reply {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, method string, args map[string]string, respond func() reply) {
 	call := Call{At: time.Now(), Method: method, Args: args}
 	s.do(func() { s.seen[method]++ })
-	s.Exchange(w, r, method, s.life.Done(), respond, refused, func() { s.do(func() { s.calls = append(s.calls, call) }) })
+	s.Answer(w, r, loopback.Exchange{
+		Request: method, Done: s.life.Done(), Respond: respond, Refuse: refused,
+		Answered: func() { s.do(func() { s.calls = append(s.calls, call) }) },
+	})
 }
