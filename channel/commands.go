@@ -3,6 +3,8 @@ package channel
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"runtime/debug"
 	"slices"
 
 	"cairn/channel/access"
@@ -34,7 +36,14 @@ func (h *Hub) Run(ctx context.Context, name string, who access.Person, line stri
 	return answer, true, err
 }
 
-func (h *Hub) execute(ctx context.Context, name string, who access.Person, cmd command.Command, args string) (command.Answer, error) {
+// execute runs a command. A panic becomes an error.
+func (h *Hub) execute(ctx context.Context, name string, who access.Person, cmd command.Command, args string) (answer command.Answer, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.o.Log.Error("command_panicked", "conversation", name, "command", cmd.Name, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("the command /%s panicked: %v", cmd.Name, p)
+		}
+	}()
 	c, err := h.use(ctx, name)
 	if err != nil {
 		return command.Answer{}, err

@@ -142,7 +142,8 @@ func (c *conversation) compacted(e *compactor.Compactor, r compactor.Result) {
 
 // happened reports a step of a compaction. It must not block.
 func (c *conversation) happened(e compactor.Event) {
-	if e.State == compactor.EventPrepared || e.State == compactor.EventFailed {
+	worked := e.State == compactor.EventPrepared || e.State == compactor.EventFailed || e.State == compactor.EventNoop && e.ID != 0
+	if worked {
 		c.wake() // to save the usage
 	}
 	if c.followers.observer == nil && c.policy.get().Notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 &&

@@ -32,7 +32,7 @@ func TestConversationReloadsAfterPanic(t *testing.T) {
 	})
 }
 
-func TestCommandFailsWithTheStepOfTheLoop(t *testing.T) {
+func TestCommandsThatPanic(t *testing.T) {
 	inBubble(t, echo, func(t *testing.T, r *rig) {
 		var panics atomic.Int32
 		r.agent.Policy = func() compactor.Policy {
@@ -42,11 +42,13 @@ func TestCommandFailsWithTheStepOfTheLoop(t *testing.T) {
 			return compactor.DefaultPolicy()
 		}
 		r.ask("hello")
-		panics.Store(1)
-		answer, _, err := r.hub.Run(t.Context(), place, boss, "/undo")
-		check.That(t, err != nil, "a command whose step panics succeeds: %q", answer.Text)
-		time.Sleep(time.Minute)
-		r.ask("and now?")
+		for _, line := range []string{"/undo", "/tools"} { // in the loop, and in the goroutine of the command
+			panics.Store(1)
+			answer, _, err := r.hub.Run(t.Context(), place, boss, line)
+			check.That(t, err != nil, "%s succeeds: %q", line, answer.Text)
+			time.Sleep(time.Minute)
+			r.ask("and now?")
+		}
 	})
 }
 

@@ -167,9 +167,9 @@ func (c *Compactor) undone(act transcript.Step, before int) Event {
 	if e.Kind == Leaf { // the event covers all of them
 		e.Messages = 0
 		for _, r := range act.Rows {
-			e.From = min(e.From, r.From)
-			e.To = max(e.To, r.To)
 			if r.Kind == Leaf {
+				e.From = min(e.From, r.From)
+				e.To = max(e.To, r.To)
 				e.Messages += r.Messages
 			}
 		}

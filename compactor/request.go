@@ -78,7 +78,7 @@ func (c *Compactor) Compact(requested Requested) *Progress {
 	switch {
 	case c.busy == nil:
 		c.startRequest(w)
-	case w.Trigger != OnManual || c.queued != nil || c.planner(w.over(c.meter)).coversAll(w.Trigger, c.busy.row):
+	case w.Trigger != OnManual || c.queued != nil || !c.busy.undone && c.planner(w.over(c.meter)).coversAll(w.Trigger, c.busy.row):
 		w.progress.answer(c.refuse(w, reasonRunning))
 	default:
 		c.queued = &w

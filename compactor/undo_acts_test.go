@@ -189,3 +189,20 @@ func TestUndoWhileASummaryWaitsForAFold(t *testing.T) {
 		check.That(t, ended.State == compactor.EventNoop && ended.From == began.From, "got the outcome %+v", ended)
 	})
 }
+
+// A request after a cancel is not refused because the canceled work has not ended yet.
+func TestRequestAfterACancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
+		r.chat(40)
+		_, _ = r.want("")
+		var again *compactor.Progress
+		r.c.do(func() {
+			_ = check.Must(r.c.Compactor.Undo(t.Context()))(t)
+			again = r.c.Compactor.Compact(compactor.Requested{Trigger: compactor.OnManual})
+		})
+		check.Equal(t, "the request", again.Began.State, compactor.EventScheduled)
+		r.waitIdle()
+		r.wantOutcome(again, compactor.EventApplied)
+	})
+}

@@ -101,7 +101,8 @@ func runUndo(_ context.Context, c *Call) (Answer, error) {
 		return Answer{Text: c.Speaker.Sayf("Undone: the summary of messages #%d to #%d is back to the version before its line was rewritten.", e.From, e.To)}, err
 	}
 	what := "the summary"
-	if n := len(e.Set); n > 1 {
+	n, _, _ := report.SpansIn(e)
+	if n > 1 {
 		what = fmt.Sprintf("%d summaries", n)
 	}
 	return Answer{Text: c.Speaker.Sayf("Undone: %s of messages #%d to #%d. The earlier content is back: %d → %d tokens of %d. Memories stay. I will not compact these messages again until the aggressive level is reached or someone uses /compact.",

@@ -137,16 +137,22 @@ func MessagesIn(rows []compactor.Summary) (n int) {
 	return n
 }
 
-// SpansIn returns how many spans were summarized in one step, and the range of messages that they take.
+// SpansIn returns how many spans were summarized in one step, and the range of their messages; of a step that summarized
+// none, such as a fold, the range of the event.
 func SpansIn(e compactor.Event) (n int, from, to int64) {
-	from = e.From
-	to = e.To
 	for _, row := range e.Set {
-		if row.Kind == compactor.Leaf {
-			n++
-			from = min(from, row.From)
-			to = max(to, row.To)
+		if row.Kind != compactor.Leaf {
+			continue
 		}
+		n++
+		if n == 1 {
+			from = row.From
+		}
+		from = min(from, row.From)
+		to = max(to, row.To)
+	}
+	if n == 0 {
+		return 0, e.From, e.To
 	}
 	return n, from, to
 }

@@ -126,7 +126,7 @@ func (s *spectator) Remembered(string, int64, string, string)    {}
 func (s *spectator) Used(string, string, string, report.Expense) {} // people use /usage
 
 func (s *spectator) Compaction(name string, event channel.Event) {
-	if event.Trigger != "manual" && !s.repeats(name, event) { // the answer to /compact says how it ended
+	if !s.repeats(name, event) {
 		s.note(status(s.language(name), event))
 	}
 }
@@ -153,7 +153,7 @@ func (s *spectator) repeats(name string, event channel.Event) bool {
 			s.failed = make(map[string]string)
 		}
 		s.failed[name] = event.Error
-		return known && was == event.Error
+		return known && was == event.Error && event.Trigger != "manual"
 	case "applied", "prepared":
 		if event.By == "worker" {
 			delete(s.failed, name)
@@ -163,7 +163,8 @@ func (s *spectator) repeats(name string, event channel.Event) bool {
 }
 
 // status returns a line about event in a language, or "" if it should not be shown: of a compaction that no
-// person requested only the end is, in one line for all that was applied together.
+// person requested only the end is, in one line for all that was applied together. Commands say themselves what they undid or
+// rewrote.
 func status(language string, event channel.Event) string {
 	say := func(format string, args ...any) string { return "· " + sentences.In(language).Sayf(format, args...) }
 	switch event.State {
@@ -185,16 +186,6 @@ func status(language string, event channel.Event) string {
 			return ""
 		}
 		return say("could not compact messages %d to %d: %s", event.From, event.To, sentences.In(language).Translate(event.Error))
-	case "rewritten":
-		return say("rewrote a line of the summary of messages %d to %d", event.From, event.To)
-	case "undone":
-		if event.Trigger == "rewrite" {
-			return say("undid the rewriting of a line of the summary of messages %d to %d", event.From, event.To)
-		}
-		if event.Stopped {
-			return say("canceled the compaction of messages %d to %d", event.From, event.To)
-		}
-		return say("undid the compaction of messages %d to %d", event.From, event.To)
 	}
 	return ""
 }

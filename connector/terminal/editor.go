@@ -17,6 +17,7 @@ import (
 	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/channel/sentences"
+	"cairn/connector/platform"
 )
 
 // editor shows an input line at the bottom of the terminal. Finished output is printed above it and scrolls away.
@@ -36,7 +37,7 @@ type editor struct {
 
 	left    atomic.Bool  // the person has left
 	waiting atomic.Int64 // number of the newest message that was sent, while it may be answered; 0: none
-	sent    int64        // messages so far; only loop uses it
+	sent    int64        // messages so far; only sayMessage uses it
 
 	background sync.WaitGroup // slow commands, and the end of waiting
 }
@@ -91,6 +92,10 @@ func (e *editor) loop(ctx context.Context) error {
 	if err := e.hub.Recover(ctx, func(name string) bool { return name == e.conversation }); err != nil {
 		return err
 	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	queue := platform.KeyedQueue[func()]{Group: platform.NewGroup()}
+	defer queue.Group.Close()
 	for {
 		select {
 		case entry := <-lines:
@@ -98,13 +103,20 @@ func (e *editor) loop(ctx context.Context) error {
 			if line.quit {
 				return nil
 			}
-			if err := e.say(ctx, entry.display, line, err); err != nil {
-				return err
+			handle := func() {
+				if err := e.say(ctx, entry.display, line, err); err != nil {
+					end(err)
+				}
+			}
+			if line.immediate { // an earlier message may wait for the database
+				handle()
+			} else {
+				queue.Add("", handle, platform.CallEach)
 			}
 		case <-ended.Done():
 			return ctx.Err()
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -2,12 +2,16 @@ package terminal
 
 import (
 	"context"
+	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
 
 	"cairn/llm"
+	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
 )
@@ -78,4 +82,38 @@ func TestErasureOfBrokenRows(t *testing.T) {
 		check.Equal(t, "erasure", shown.erasure(width), want)
 	}
 	check.Equal(t, "erasure before anything is drawn", frame{}.erasure(10), "")
+}
+
+// While the database is rewritten, a message waits for it, and the screen shows for how long. /stop does not wait.
+func TestStopWhileAMessageWaits(t *testing.T) {
+	t.Parallel()
+	model := scripted(func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n > 1 {
+			return echo(ctx, n, req)
+		}
+		<-ctx.Done()
+		return llm.Response{}, ctx.Err()
+	})
+	k := sit(t, Options{}, model)
+	k.typed(t, "hello\r")
+	check.Require(t, check.Soon(func() bool { return len(model.Requests()) > 0 }), "no request")
+	rewriting := make(chan struct{})
+	rewritten := make(chan struct{})
+	var rewrite sync.WaitGroup
+	rewrite.Go(func() {
+		check.NoError(t, k.store.Update(t.Context(), func(*store.Tx) {
+			close(rewriting)
+			<-rewritten
+		}))
+	})
+	<-rewriting
+	k.typed(t, "and this\r")
+	k.screen.until(t, "how long it waits", regexp.MustCompile(`and this\n· (< 1|\d+) s`).MatchString)
+	k.shows(t, "\x03", "Stopped.")
+	close(rewritten)
+	rewrite.Wait()
+	k.screen.wait(t, "you said")
+	requests := model.Requests()
+	check.Len(t, "requests", requests, 2)
+	check.Contains(t, "the second request", fmt.Sprint(requests[1].Messages), "and this")
 }

@@ -71,6 +71,7 @@ form.addEventListener("submit", async (e) => {
   box.value = ""; // at once: people type the next message while this one is on its way
   hide();
   scrollTo(0, document.body.scrollHeight);
+  const slow = setTimeout(() => tell("Waiting for the bot …"), 2000);
   try {
     tell(await send(text, id));
   } catch (error) {
@@ -79,6 +80,8 @@ form.addEventListener("submit", async (e) => {
     box.value ||= text;
     tell("Not sent: " + error.message + more);
     return;
+  } finally {
+    clearTimeout(slow);
   }
   unsent = {};
   await read();
