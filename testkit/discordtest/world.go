@@ -19,20 +19,8 @@ type world struct {
 	bot     *discordgo.User // its id is the application's too, as for applications created since 2016
 	lastID  uint64
 
-	users        map[string]*discordgo.User // never changed
-	guilds       map[string]*discordgo.Guild
-	channels     map[string]*discordgo.Channel
-	messages     map[string][]*Message // by channel, oldest first
-	files        map[string]File       // by path
-	commands     []*discordgo.ApplicationCommand
-	interactions map[string]*Interaction
-
-	sessions    map[string]*session
-	open        map[*connection]struct{}
-	connections []*Connection
-	identifies  int
-	lastStart   time.Time // of the last IDENTIFY
-	tokenReset  bool
+	content
+	gateway
 
 	handshakes []Handshake
 	drop       int // events that will not be sent
@@ -41,12 +29,35 @@ type world struct {
 	inSecond   int
 }
 
+// content is who and what the guilds have.
+type content struct {
+	users        map[string]*discordgo.User // never changed
+	guilds       map[string]*discordgo.Guild
+	channels     map[string]*discordgo.Channel
+	messages     map[string][]*Message // by channel, oldest first
+	files        map[string]File       // by path
+	commands     []*discordgo.ApplicationCommand
+	interactions map[string]*Interaction
+}
+
+// gateway is the connections of bots.
+type gateway struct {
+	sessions    map[string]*session
+	open        map[*connection]struct{}
+	connections []*Connection
+	identifies  int
+	lastStart   time.Time // of the last IDENTIFY
+	tokenReset  bool
+}
+
 func newWorld(o Options) world {
 	w := world{
-		options: o, users: map[string]*discordgo.User{}, guilds: map[string]*discordgo.Guild{}, channels: map[string]*discordgo.Channel{},
-		messages: map[string][]*Message{}, files: map[string]File{},
-		interactions: map[string]*Interaction{},
-		sessions:     map[string]*session{}, open: map[*connection]struct{}{},
+		options: o,
+		content: content{
+			users: map[string]*discordgo.User{}, guilds: map[string]*discordgo.Guild{}, channels: map[string]*discordgo.Channel{},
+			messages: map[string][]*Message{}, files: map[string]File{}, interactions: map[string]*Interaction{},
+		},
+		gateway: gateway{sessions: map[string]*session{}, open: map[*connection]struct{}{}},
 	}
 	w.bot = &discordgo.User{ID: w.newID(), Username: "bot", Discriminator: "0000", Bot: true}
 	w.users[w.bot.ID] = w.bot

@@ -69,6 +69,13 @@ type Server struct {
 	serial int        // for ids
 	lastTS time.Time  // the newest timestamp so far
 
+	directory
+	traffic
+	ledger
+}
+
+// directory is who and what a workspace has.
+type directory struct {
 	users    map[string]*slack.User
 	people   []string // ids of users, in order of creation
 	channels map[string]*channel
@@ -76,7 +83,10 @@ type Server struct {
 	files    map[string]*file
 	replies  map[string]*responseURL
 	statuses map[place]string
+}
 
+// traffic is what the sockets carry.
+type traffic struct {
 	tickets    map[string]bool // unused socket URLs
 	socketMode bool
 	noHello    int       // how many sockets will get no hello
@@ -84,7 +94,10 @@ type Server struct {
 	sockets    []*Socket // open ones, oldest first
 	connected  int       // number of sockets so far
 	turn       int       // for taking turns among the open sockets
+}
 
+// ledger is what happened so far.
+type ledger struct {
 	seen       map[string]int         // number of requests, by method
 	served     map[string][]time.Time // requests of the last minute that met the rate limit, by method
 	limited    map[string]int         // requests beyond the rate limit, by method
@@ -98,12 +111,16 @@ type Server struct {
 func New(o Options) *Server {
 	o.fill()
 	s := &Server{
-		opt: o, socketMode: true,
-		users: make(map[string]*slack.User), channels: make(map[string]*channel), files: make(map[string]*file),
-		replies:  make(map[string]*responseURL),
-		statuses: make(map[place]string), tickets: make(map[string]bool),
-		envelopes: make(map[string]*Delivery), seen: make(map[string]int),
-		served: make(map[string][]time.Time), limited: make(map[string]int),
+		opt: o,
+		directory: directory{
+			users: make(map[string]*slack.User), channels: make(map[string]*channel), files: make(map[string]*file),
+			replies: make(map[string]*responseURL), statuses: make(map[place]string),
+		},
+		traffic: traffic{socketMode: true, tickets: make(map[string]bool)},
+		ledger: ledger{
+			seen: make(map[string]int), served: make(map[string][]time.Time), limited: make(map[string]int),
+			envelopes: make(map[string]*Delivery),
+		},
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.addUserLocked(BotUserID, "app", BotID)
