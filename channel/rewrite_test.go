@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/llm"
 	"cairn/store"
 	"cairn/testkit/check"
 )
@@ -96,5 +97,30 @@ func TestDeliveriesAreRefusedAfterLongRewrite(t *testing.T) {
 		check.EqualAll(t, "transcript", r.transcript(), []string{"user: before", "assistant: answer 1"})
 		r.post(m)
 		check.EqualAll(t, "transcript", r.transcript()[2:], []string{"user: meanwhile", "assistant: answer 2"})
+	})
+}
+
+// In a thread, /stop also ends answering unasked, which is written: the answer stops before that.
+func TestStopDoesNotWaitForRewrite(t *testing.T) {
+	inBubble(t, nil, func(t *testing.T, r *rig) {
+		canceled := false
+		r.model.Func = func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+			<-ctx.Done()
+			canceled = true
+			return llm.Response{}, ctx.Err()
+		}
+		const thread = place + "/7"
+		check.NoError(t, r.deliverTo(thread, "hello", func(m *channel.Inbound) {
+			m.Addressed = true
+			m.Thread = true
+		}))
+		synctest.Wait()
+		rewritten := r.rewrite()
+		r.beside(func() { r.says(ada, thread, "/stop", "I will answer in this thread again when someone mentions me.") })
+		time.Sleep(time.Second)
+		synctest.Wait()
+		check.Equal(t, "canceled", canceled, true)
+		rewritten()
+		r.waitIdle(thread)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strings"
+	"time"
 
 	"cairn/channel/sentences"
 )
@@ -13,7 +14,8 @@ import (
 // runStop stops the turn whose answer people see here, and answering unasked in a thread.
 func runStop(ctx context.Context, c *Call) (Answer, error) {
 	following, err := c.Records.Settings().Following(ctx)
-	if err == nil && following {
+	if err == nil && following { // written first, so that no message that waits is answered; but the database may be busy
+		defer time.AfterFunc(300*time.Millisecond, func() { c.Conversation.Stop() }).Stop()
 		err = c.Records.Settings().Follow(ctx, false)
 	}
 	stopped := c.Conversation.Stop()
