@@ -115,7 +115,7 @@ func TestEachStrategyKeepsTheWindow(t *testing.T) {
 	}
 }
 
-func held(release <-chan struct{}, answer func(context.Context, int, llm.Request) (llm.Response, error)) *llmtest.Model {
+func waitingFor(release <-chan struct{}, answer func(context.Context, int, llm.Request) (llm.Response, error)) *llmtest.Model {
 	return &llmtest.Model{Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {
 		case <-release:

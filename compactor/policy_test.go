@@ -205,7 +205,7 @@ func TestLevelsByHeadroom(t *testing.T) {
 
 func TestRunningJobKeepsItsPolicy(t *testing.T) {
 	goOn := make(chan struct{})
-	r := newRig(t, 100_000, held(goOn, goodSummary))
+	r := newRig(t, 100_000, waitingFor(goOn, goodSummary))
 	r.policy.Focus = "names"
 	r.chat(20)
 	r.c.Compact(compactor.OnManual, "")

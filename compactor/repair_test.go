@@ -22,7 +22,7 @@ import (
 func TestPlaceholderIsFilledWhileModelHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := make(chan struct{})
-		r := newRig(t, 4000, held(open, goodSummary))
+		r := newRig(t, 4000, waitingFor(open, goodSummary))
 		started := time.Now()
 		for i := 0; r.emergencies() == 0 && i < 100; i++ {
 			r.deliverNotes(fmt.Sprintf("note %d: the harbour of Bergen opens at %d. %s", i, i, filler(60)))
@@ -79,7 +79,7 @@ func TestCloseCancelsWorker(t *testing.T) {
 		compactor.OnRepair:     func(r *rig) { check.NoError(r.t, r.c.Drain(r.t.Context())) },
 	} {
 		onClock(t, string(trigger), func(t *testing.T) {
-			r := newRig(t, 8000, held(nil, goodSummary))
+			r := newRig(t, 8000, waitingFor(nil, goodSummary))
 			r.policy.Enabled = trigger != compactor.OnRepair
 			r.notesUntil(60, func() bool { synctest.Wait(); return r.c.Status().Running != nil })
 			check.Equal(t, "running", r.c.Status().Running.Trigger, trigger)

@@ -59,7 +59,7 @@ func TestMarksOfLinesWithoutEvidence(t *testing.T) {
 func TestRewriteDuringRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open := make(chan struct{})
-		r := newRig(t, 4000, held(open, goodSummary))
+		r := newRig(t, 4000, waitingFor(open, goodSummary))
 		for i := 0; r.emergencies() == 0 && i < 100; i++ {
 			r.deliverNotes(fmt.Sprintf("note %d: the harbour of Bergen opens at %d. %s", i, i, filler(60)))
 		}

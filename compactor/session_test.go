@@ -36,7 +36,7 @@ func (r *rig) hearNotes(n int) {
 
 func TestNewSessionStartsImmediately(t *testing.T) {
 	release := make(chan struct{})
-	r := newRig(t, 20_000, held(release, summarizeNotes))
+	r := newRig(t, 20_000, waitingFor(release, summarizeNotes))
 	r.talk("the first question")
 	r.hearNotes(5)
 	r.startSession() // the worker hangs
@@ -141,7 +141,7 @@ func TestRecapWithoutModel(t *testing.T) {
 	}{
 		"there is none":  {nil, ""},
 		"it is down":     {&llmtest.Model{Func: brokenSummaries}, "overloaded"},
-		"it hangs":       {held(nil, goodSummary), "too long"},
+		"it hangs":       {waitingFor(nil, goodSummary), "too long"},
 		"it declines":    {&llmtest.Model{Func: answers(llmtest.Say("I'm sorry, I can't do that."), nil)}, "declined"},
 		"it breaks":      {&llmtest.Model{Func: func(context.Context, int, llm.Request) (llm.Response, error) { panic("worker") }}, "could not be made"},
 		"it is no model": {&llmtest.Model{Func: answers(llm.Response{}, errWorker)}, "could not be made"},

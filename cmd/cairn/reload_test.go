@@ -53,19 +53,19 @@ func (s *runningBot) edit(text string) {
 	check.NoError(s.t, os.Rename(s.file+"~", s.file))
 }
 
-func (s *runningBot) told(what string, n int) {
+func (s *runningBot) awaitLog(what string, n int) {
 	s.t.Helper()
 	eventually(s.t, fmt.Sprintf("the log has %q %d times", what, n), s.log.String, func() bool { return strings.Count(s.log.String(), what) >= n })
 }
 
 func (s *runningBot) policy() compactor.Policy { return s.current.Load().agents["cairn"].Policy() }
 
-const taken = "settings_applied"
+const settingsApplied = "settings_applied"
 
 func TestEditsApply(t *testing.T) {
 	s := startBot(t, "[defaults.compaction]\nkeep_last_n = 5\n")
 	s.edit("[defaults.compaction]\nkeep_last_n = 6\nkeep_first = 0\n[discord]\ndeny = [\"7\"]\n")
-	s.told(taken, 1)
+	s.awaitLog(settingsApplied, 1)
 	check.Equal(t, "keep_last_n", s.policy().KeepLastN, 6)
 	check.Equal(t, "keep_first", s.policy().KeepFirst, 0)
 	check.Contains(t, "log", s.log.String(), "defaults.compaction.keep_last_n", "discord.deny")
@@ -73,7 +73,7 @@ func TestEditsApply(t *testing.T) {
 	check.Equal(t, "origins", origin("keep_first")+origin("pin_budget"), "[defaults.compaction]")
 	// What needs a restart is named, and the rest counts.
 	s.edit("workers = 2\nhealth = \"127.0.0.1:1\"\n[defaults.compaction]\nkeep_last_n = 11\n")
-	s.told("settings_need_restart", 1)
+	s.awaitLog("settings_need_restart", 1)
 	check.Contains(t, "the log", s.log.String(), `settings="[workers health]"`)
 	check.Equal(t, "keep_last_n", s.policy().KeepLastN, 11)
 	s.edit("[hooks]\nbefore_compaction = [\"sh\", \"-c\", \"exit 10\"]\n[[tools]]\nid = \"calc\"\ncommand = \"no-such-program\"\nallow = [\"add\"]\n[prices.m]\ninput = 3\noutput = 1\n")
@@ -90,20 +90,20 @@ func TestWrongEditsChangeNothing(t *testing.T) {
 	standing := s.current.Load()
 	bad := "[defaults.compaction]\nkeep_last_n = 7\nkeep_first = 99\nbackground_threshold = 80\n"
 	s.edit(bad)
-	s.told("settings_have_mistakes", 1)
+	s.awaitLog("settings_have_mistakes", 1)
 	check.Contains(t, "the log", s.log.String(), s.file+":3: [defaults.compaction]: keep_first = 99: must be from 0 to 20", "write 0.80 for 80 %")
 	s.edit(bad + "max_turns = 0\n")
-	s.told("settings_have_mistakes", 2)
+	s.awaitLog("settings_have_mistakes", 2)
 	check.Equal(t, "settings", s.current.Load(), standing)
 	s.edit(good)
-	s.told(taken, 1) // a reverted mistake is confirmed
+	s.awaitLog(settingsApplied, 1) // a reverted mistake is confirmed
 	check.NoError(t, os.Remove(s.file))
-	s.told("read_settings_failed", 1)
+	s.awaitLog("read_settings_failed", 1)
 	check.Equal(t, "settings of a file that is gone", s.policy().KeepLastN, 5)
 	s.edit("[defaults.compaction]\nkeep_last_n = 8\n")
-	s.told(taken, 2)
+	s.awaitLog(settingsApplied, 2)
 	check.NoError(t, os.WriteFile(s.file, nil, 0o600)) // which would let anybody in
-	s.told("it is empty", 1)
+	s.awaitLog("it is empty", 1)
 	check.Equal(t, "settings of an emptied file", s.policy().KeepLastN, 8)
 }
 
@@ -141,11 +141,11 @@ func TestAgentEditsApply(t *testing.T) {
 	agent := "[[agents]]\nid = %q\ncontext_window = %d\ninstructions = %q\n"
 	tight := "[agents.compaction]\nbackground_threshold = 0.2\n"
 	s := startBot(t, with(fmt.Sprintf(agent, "a", 2000, "old")+tight+fmt.Sprintf(agent, "b", 9000, "")))
-	s.told("background_threshold = 0.2 (400 tokens): reached before the first message. Of a window of 2000 tokens", 1)
+	s.awaitLog("background_threshold = 0.2 (400 tokens): reached before the first message. Of a window of 2000 tokens", 1)
 	old := s.current.Load()
 	s.edit(with(fmt.Sprintf(agent, "b", 9000, "") + fmt.Sprintf(agent, "a", 12_000, "new") + "[agents.compaction]\nmodel = \"small\"\n" +
 		"[[bindings]]\nconnector = \"terminal\"\nchannel = \"garden\"\nagent = \"a\"\nrespond = \"all\"\n"))
-	s.told(taken, 1)
+	s.awaitLog(settingsApplied, 1)
 	now := s.current.Load()
 	check.Equal(t, "first agent", now.settings.AgentFor("terminal:x"), "b")
 	check.Equal(t, "bound agent", now.settings.AgentFor("terminal:garden"), "a")
@@ -155,7 +155,7 @@ func TestAgentEditsApply(t *testing.T) {
 	check.Equal(t, "the other agent's model, with what it has learned", now.agents["b"].Model, old.agents["b"].Model)
 	check.Contains(t, "log", s.log.String(), `agents.a.context_window`, `agents.a.instructions`, `agents.a.compaction.model`, "bindings.1.respond", "changed=\"[agents ")
 	s.edit("recall_tokens = 50\n" + with(fmt.Sprintf(agent, "b", 9000, "")))
-	s.told(taken, 2)
+	s.awaitLog(settingsApplied, 2)
 	check.Equal(t, "recalled tokens before the edit", now.agents["b"].Recall, 600)
 	check.Equal(t, "recalled tokens after the edit", s.current.Load().agents["b"].Recall, 50)
 	check.Len(t, "faults of the policy that a removed agent keeps for its open conversations", now.agents["a"].Policy().Validate(), 0)
