@@ -99,7 +99,10 @@ func TestUndoCancelsNoFoldAfterAFold(t *testing.T) {
 		r.set(func(p *compactor.Policy) { p.StackBudget = 0.02; p.RollupFanIn = 2 })
 		r.c.Speak()
 		r.c.Check(t.Context())
-		for folds() < 2 {
+		for range 600 {
+			if folds() == 2 {
+				break
+			}
 			time.Sleep(100 * time.Millisecond)
 			synctest.Wait()
 		}
