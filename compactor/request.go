@@ -94,13 +94,16 @@ func (p *Progress) began(e Event) {
 	}
 }
 
-// answer sets Began, or Ended if Began is set, each once.
+// answer sets Began, or Ended if Began says that there is an end to wait for, each once.
 func (p *Progress) answer(e Event) {
+	if p == nil {
+		return
+	}
+	waits := p.Began.State == EventStarted || p.Began.State == EventScheduled
 	switch {
-	case p == nil:
 	case p.Began.State == "":
 		p.Began = e
-	case p.Ended.State == "":
+	case waits && p.Ended.State == "":
 		p.Ended = e
 	}
 }

@@ -209,3 +209,24 @@ func TestRequestAfterACancel(t *testing.T) {
 		r.wantOutcome(again, compactor.EventApplied)
 	})
 }
+
+// A request that is canceled before it starts has one answer.
+func TestUndoCancelsWhatAHookDecidesAbout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) {
+			o.Before = func(ctx context.Context, _ compactor.Proposal) (string, error) {
+				<-ctx.Done()
+				return "", ctx.Err()
+			}
+		})
+		r.chat(40)
+		progress := get(r.c, func() *compactor.Progress {
+			return r.c.Compactor.Compact(compactor.Requested{Trigger: compactor.OnManual})
+		})
+		check.That(t, r.undo().Stopped, "the request was not canceled")
+		r.waitIdle()
+		began := get(r.c, func() compactor.Event { return progress.Began })
+		check.Contains(t, "answer", began.Error, "canceled")
+		r.wantOutcome(progress, "")
+	})
+}
