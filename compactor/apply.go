@@ -34,7 +34,7 @@ func (p Policy) applied(l level) float64 {
 
 // applyDue applies urgent rows, and prepared rows as far as the current level demands. It records
 // in tokenDeficit what the level demands beyond that, unless it is less than half of what is
-// prepared at once: then what has left is nearer to the demand than one more span would be.
+// prepared in one piece: then what has left is nearer to the demand than one more span would be.
 func (c *Compactor) applyDue(ctx context.Context) {
 	s := c.view
 	p := c.meter.policy()

@@ -100,7 +100,7 @@ func (c *Compactor) cancelJob(ctx context.Context, j *job) (Event, error) {
 	}
 	_, err := c.commit(ctx, func(s *transcript.State) (transcript.Change, error) { return s.Cancel(row.Span), nil })
 	if err != nil {
-		return Event{}, fmt.Errorf("cancel the running compaction: %w", err)
+		return Event{}, c.notUndone(err)
 	}
 	j.undone = true
 	j.cancel()
@@ -138,12 +138,8 @@ func (c *Compactor) undoApplied(ctx context.Context) (Event, error) {
 		before = c.meter.used(c.view)
 		return undo, nil
 	})
-	switch {
-	case errors.Is(err, transcript.ErrStale):
-		return Event{}, errors.New("people change messages faster than the latest summary can be undone: try again")
-	case err != nil:
-		c.outdated = true // the disk is read again to see what it did
-		return Event{}, fmt.Errorf("undo the latest summary: %w", err)
+	if err != nil {
+		return Event{}, c.notUndone(err)
 	}
 	if l.Why != "" {
 		e := Event{State: EventNoop, Trigger: OnManual, Window: c.o.Window(), Error: l.Why}
@@ -152,6 +148,15 @@ func (c *Compactor) undoApplied(ctx context.Context) (Event, error) {
 	}
 	c.view.View = c.view.Restore(l.Freed())
 	return c.undone(l.Act(), before), nil
+}
+
+// notUndone explains an error of a commit.
+func (c *Compactor) notUndone(err error) error {
+	if errors.Is(err, transcript.ErrStale) {
+		return errors.New("people change messages faster than the latest summary can be undone: try again")
+	}
+	c.outdated = true // the disk is read again to see what it did
+	return fmt.Errorf("undo the latest summary: %w", err)
 }
 
 func (c *Compactor) undone(act transcript.Step, before int) Event {

@@ -43,7 +43,7 @@ func (j *job) requestedRow() int64 { return cmp.Or(j.requested, j.row.ID) }
 func (pl *planner) newJob(trigger Trigger, kind Kind, tokens int, extractive bool) *job {
 	p := pl.policy
 	j := &job{tokens: tokens, extractive: extractive, policy: p}
-	j.act = trigger != OnRepair && trigger != OnRollup && trigger != OnPrepare
+	j.act = trigger != OnPrepare && !trigger.IsUpkeep()
 	j.row = Summary{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Focus: p.Focus}
 	if extractive {
 		j.row.By, j.row.AwaitsModel = ByExtractive, pl.models.has(p) && (pl.now.addressed || trigger == OnManual)

@@ -137,7 +137,7 @@ func (pl *planner) planPrepare(s view, used int) *job {
 	return pl.planLeaf(sp, OnPrepare, false)
 }
 
-// How many tokens the extractive summarizer summarizes ahead at once.
+// How many tokens the extractive summarizer summarizes ahead in one piece.
 const (
 	spanWithoutModel    = 2000
 	minSpanWithoutModel = 1000

@@ -17,7 +17,7 @@ const (
 	firstShare   = 10 // first messages and pins: 1/10
 	stackShare   = 2  // summaries shown: 1/2
 	entryShare   = 3  // one summary: at least 1/3 of the stack's budget
-	spanShare    = 4  // summarized ahead at once: 1/4 of the background fraction, which is about half of what it takes from messages
+	spanShare    = 4  // summarized ahead in one piece: 1/4 of the background fraction, about half of what leaves at that level
 	pastShare    = 2  // earlier sessions, of the stack's budget: 1/2
 )
 
@@ -50,7 +50,7 @@ func (p Policy) shape(window int) transcript.Shape {
 	}
 }
 
-// spanTokens returns how many tokens are summarized ahead at once: at most about half of what leaves
+// spanTokens returns how many tokens are summarized ahead in one piece: at most about half of what leaves
 // at the background level, when messages take half of the window.
 func (p Policy) spanTokens(window int) int {
 	return min(p.SpanTokens, int(p.BackgroundFraction*float64(window))/spanShare)

@@ -18,26 +18,6 @@ import (
 	"cairn/testkit/llmtest"
 )
 
-// prefills is a model that reads for a while, during which its server sends keep-alives if beat is
-// not 0, and then writes a summary word by word.
-func prefills(reads func(llm.Request) time.Duration, beat time.Duration) *llmtest.Model {
-	return &llmtest.Model{Delay: time.Second, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		end := time.Now().Add(reads(req))
-		for wait := time.Until(end); wait > 0; wait = time.Until(end) {
-			if beat > 0 {
-				req.Alive()
-				wait = min(wait, beat)
-			}
-			select {
-			case <-time.After(wait):
-			case <-ctx.Done():
-				return llm.Response{}, ctx.Err()
-			}
-		}
-		return goodSummary(ctx, n, req)
-	}}
-}
-
 func material(req llm.Request) int { return tokens.Estimate(req.Messages[1].Text) }
 
 func TestChunkSizeFollowsModelSpeed(t *testing.T) {
@@ -46,13 +26,13 @@ func TestChunkSizeFollowsModelSpeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slow := true
 		var pieces []int
-		worker := prefills(func(req llm.Request) time.Duration {
+		worker := llmtest.Prefilling(func(req llm.Request) time.Duration {
 			pieces = append(pieces, material(req))
 			if !slow {
 				return time.Second
 			}
 			return time.Duration(float64(material(req)) / perSecond * float64(time.Second))
-		}, 0)
+		}, 0, goodSummary)
 		r := newRig(t, 100_000, worker)
 		compact := func() compactor.Event {
 			pieces = nil
@@ -81,9 +61,9 @@ func TestPreparedSpanSizeFollowsModelSpeed(t *testing.T) {
 	check.SkipUnderRace(t)
 	spans := func(perSecond int) (largest int) {
 		synctest.Test(t, func(t *testing.T) {
-			worker := prefills(func(req llm.Request) time.Duration {
+			worker := llmtest.Prefilling(func(req llm.Request) time.Duration {
 				return time.Duration(material(req)) * time.Second / time.Duration(perSecond)
-			}, 30*time.Second)
+			}, 30*time.Second, goodSummary)
 			r := newRig(t, 64_000, worker)
 			r.policy.PrepareThreshold = 0.1
 			r.policy.SpanTokens = 4000

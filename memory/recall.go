@@ -182,7 +182,7 @@ func (b toolbox) expand(ctx context.Context, arguments json.RawMessage) (llm.Res
 		results = append(results, e)
 	}
 	if len(results) == 0 {
-		return llm.Result{}, errors.New("no messages stand there, or they were deleted")
+		return llm.Result{}, errors.New("there are no such messages, or they were deleted")
 	}
 	if b.Budget != nil { // one alone must fit too
 		results[0].Text = tokens.Clip(results[0].Text, max(b.Budget()-40, 40))

@@ -122,7 +122,7 @@ func TestDeletionReachesToolResults(t *testing.T) {
 	t.Run("results about others stay", func(t *testing.T) {
 		c := newTalk(t)
 		deliver(t, c, said(1, "a"), said(2, "b"), asking(3, "what did I play?"))
-		storetest.AnswerWith(t, c, storetest.Answer{Turn: 3, First: 4, Native: `{"a":1}`}, map[string]llm.Result{"recall": found(2), "expand": {Text: "no messages stand there"}})
+		storetest.AnswerWith(t, c, storetest.Answer{Turn: 3, First: 4, Native: `{"a":1}`}, map[string]llm.Result{"recall": found(2), "expand": {Text: "there are no such messages"}})
 		check.EqualAll(t, "changed", remove(t, c, 1), []int64{1, 4})
 		check.Equal(t, "answer", message(t, c, 5).Text, found(2).Text)
 		check.Len(t, "the reasoning of a later turn", message(t, c, 4).Native, 0)
@@ -240,8 +240,8 @@ func TestTools(t *testing.T) {
 		{"recall", `{"query": "tea", "limit": -3}`, "from 1 to 50"},
 		{"recall", `[]`, "cannot be read"},
 		{"expand", `{"compaction": 1}`, "no compaction"},
-		{"expand", `{"from": 4294967297, "to": 8589934592}`, "no messages"},
-		{"expand", `{"from": 11, "to": 20}`, "no messages"},
+		{"expand", `{"from": 4294967297, "to": 8589934592}`, "no such messages"},
+		{"expand", `{"from": 11, "to": 20}`, "no such messages"},
 		{"expand", `{"from": 5, "to": 4}`, "name a range"},
 		{"expand", `{"from": -5, "to": 4}`, "name a range"},
 		{"expand", `{}`, "name a range"},

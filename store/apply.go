@@ -195,7 +195,7 @@ const (
 		WHERE conversation = ?1 AND version IS NOT NULL AND cleared_before IS NOT NULL AND state <> 'undone'
 		AND (from_seq >= ?2 OR trigger = 'rewrite' AND state = 'applied' AND next_seq >= ?2)`
 	latestApplied = headSteps + " ORDER BY version DESC LIMIT 1"
-	latestAct     = headSteps + " AND trigger NOT IN ('rollup', 'repair') ORDER BY version DESC LIMIT 1"
+	latestAct     = headSteps + " AND trigger NOT IN (?3, ?4) ORDER BY version DESC LIMIT 1"
 	stepsSince    = headSteps + " AND version >= ?3 ORDER BY version DESC"
 
 	appliedWith = "AND version = ? AND from_seq >= ? ORDER BY from_seq, id"
@@ -224,7 +224,10 @@ func steps(tx *Tx, query string, args ...any) []headStep {
 func (ss Summaries) latest() (l transcript.Undoable) {
 	var start int64
 	ss.tx.row("SELECT version, session_start FROM conversations WHERE id = ?", ss.c.id).Scan(&l.Version, &start)
-	first := slices.Concat(steps(ss.tx, latestAct, ss.c.id, start), steps(ss.tx, latestApplied, ss.c.id, start))
+	first := steps(ss.tx, latestAct, ss.c.id, start, transcript.Upkeep[0], transcript.Upkeep[1])
+	if len(first) == 0 {
+		first = steps(ss.tx, latestApplied, ss.c.id, start)
+	}
 	if len(first) == 0 {
 		l.Why = transcript.ErrNothingApplied.Error()
 		if exists(ss.tx, latestApplied, ss.c.id, 1) {

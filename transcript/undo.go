@@ -60,9 +60,15 @@ func ActIn(steps []Step) []Step {
 	return slices.DeleteFunc(steps, func(step Step) bool { return !step.overlaps(act) })
 }
 
+// Upkeep are the triggers of folds and repairs: nobody set them off, they follow what is applied.
+var Upkeep = [...]Trigger{OnRollup, OnRepair}
+
+// IsUpkeep reports whether t is one of Upkeep.
+func (t Trigger) IsUpkeep() bool { return slices.Contains(Upkeep[:], t) }
+
 // isAct reports whether people, the model or a level set the step off: it is not only a fold or a repair.
 func (step Step) isAct() bool {
-	return slices.ContainsFunc(step.Rows, func(row Summary) bool { return row.Trigger != OnRollup && row.Trigger != OnRepair })
+	return slices.ContainsFunc(step.Rows, func(row Summary) bool { return !row.Trigger.IsUpkeep() })
 }
 
 func (step Step) overlaps(other Step) bool {

@@ -45,7 +45,7 @@ func (t *actions) routes() []route {
 			"a text of \"\" removes it. Undo reverts this", t.rewriteLine, ok, unfit),
 		send("POST "+one+"/compact", "Summarize older messages: 202 with the job, 200 with what was applied immediately "+
 			"or why there is nothing to do, 409 if one runs", t.compact, ok, accepted, conflict),
-		act("POST "+one+"/undo", "Undo what was applied last; memories stay", t.undo, ok, conflict),
+		act("POST "+one+"/undo", "Undo the latest compaction, or cancel it while it runs; memories stay", t.undo, ok, conflict),
 		act("POST "+one+"/new", "Start a new session; the old one is summarized: "+
 			"202 if it starts once the earlier messages are answered", t.newSession, ok, accepted),
 		act("POST "+one+"/pause", "Call no model until it is resumed; messages are still saved", t.pause, ok),

@@ -45,7 +45,7 @@ func (p *part) maxMaterial() int { return max(p.w.window*6/10-p.frame(), minChun
 // timely returns how many tokens of material one request may contain at the model's speed.
 func (p *part) timely() int { return max(throughput(p.w.model)-p.frame(), minPiece) }
 
-// How long the worker waits for its model, and how much material it sends at once.
+// How long the worker waits for its model, and how much material it sends in one request.
 
 const (
 	// longestPiece is the time limit for one piece of a span, with all its requests; a longer timeout
@@ -60,7 +60,7 @@ const (
 	minPiece = 1000
 )
 
-// Piece returns how many tokens to summarize ahead at once into percent of them: one request's material, less
+// Piece returns how many tokens to summarize ahead in one piece into percent of them: one request's material, less
 // instructions and answer.
 func (w *Worker) Piece(percent int) int {
 	system := tokens.PerMessage + tokens.Estimate(w.System)

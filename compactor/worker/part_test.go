@@ -13,24 +13,11 @@ import (
 	"cairn/testkit/llmtest"
 )
 
-// prefills is a model that reads for a while, during which its server sends keep-alives if beat is
-// not 0, and then writes a summary word by word.
+// prefills is a model that reads for a while and then writes a summary.
 func prefills(reads, beat time.Duration) *llmtest.Model {
-	return &llmtest.Model{Delay: time.Second, Func: func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
-		end := time.Now().Add(reads)
-		for wait := time.Until(end); wait > 0; wait = time.Until(end) {
-			if beat > 0 {
-				req.Alive()
-				wait = min(wait, beat)
-			}
-			select {
-			case <-time.After(wait):
-			case <-ctx.Done():
-				return llm.Response{}, ctx.Err()
-			}
-		}
+	return llmtest.Prefilling(func(llm.Request) time.Duration { return reads }, beat, func(context.Context, int, llm.Request) (llm.Response, error) {
 		return summary(whatAdaWrote), nil
-	}}
+	})
 }
 
 func TestWorkerWaitsWhileOutputArrives(t *testing.T) {
