@@ -126,6 +126,7 @@ func TestLinesOfSummariesThatAreNotShown(t *testing.T) {
 		t.Run(state, func(t *testing.T) {
 			r := summarized(t)
 			r.run("/summaries")
+			r.waitForReplies() // opening the conversation would fail what is being written
 			const over = `INSERT INTO compactions (conversation, kind, made_by, state, trigger, level, from_seq, to_seq, from_at, to_at, messages, text, tokens, created_at, children)
 					SELECT conversation, 'rollup', made_by, 'applied', trigger, 1, from_seq, to_seq, from_at, to_at, messages, text, tokens, created_at, '1' FROM compactions WHERE id = 1;`
 			r.execute(over + "UPDATE compactions SET state = '" + state + "' WHERE id = 1")
