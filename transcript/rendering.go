@@ -33,7 +33,7 @@ func (r *Rendering) HeadLen() int { return r.headLen }
 func (r *Rendering) Next(system string, v View) []llm.Message {
 	if !r.extends(v) {
 		*r = Rendering{head: v.HeadText, pictures: newestPictures(v.Messages)}
-		r.out = make([]llm.Message, 0, len(v.Messages)+len(v.Messages)/8+16)
+		r.out = make([]llm.Message, 0, len(v.Messages)+len(v.Messages)/8+4)
 		for _, block := range []llm.Message{{Role: llm.RoleSystem, Text: system}, {Role: llm.RoleUser, Text: v.HeadText}} {
 			if block.Text != "" {
 				r.out = append(r.out, block)
