@@ -45,7 +45,7 @@ type reader struct {
 	rest    *rest
 	state   *stateCache
 	person  string
-	members map[string]*member // by server; nil: the person is none
+	members map[string]*member // by server; nil: the person is none, or Discord did not answer
 	left    int                // requests about channels and threads
 }
 
@@ -97,12 +97,12 @@ func (r *reader) member(ctx context.Context, server string) (*member, error) {
 	}
 	m = &member{}
 	err := r.rest.do(ctx, call{method: http.MethodGet, path: "/guilds/" + server + "/members/" + r.person, into: m})
-	if hadNoEffect(err) { // Discord says that the person, or the bot, is not in the server
+	if err != nil {
 		m = nil
-		err = nil
 	}
-	if err == nil {
-		r.members[server] = m
+	r.members[server] = m // a failure counts for all its channels
+	if hadNoEffect(err) { // Discord says that the person, or the bot, is not in the server
+		err = nil
 	}
 	return m, err
 }
