@@ -41,7 +41,9 @@ func (p *reader) Readable(_ context.Context, person string, conversations []stri
 	return readable, nil
 }
 
-func (p *reader) MessageLink(conversation, id string) string { return "link:" + conversation + "/" + id }
+func (p *reader) MessageLink(conversation, id string) string {
+	return "link:" + conversation + "/" + id
+}
 
 // onPlatform returns a rig whose connector knows who may read what, and may is by person.
 func onPlatform(t testing.TB, model script, may map[string][]string) (*rig, *reader) {

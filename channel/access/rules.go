@@ -87,7 +87,9 @@ func (r *Rules) Classify(conversation string, m *store.Inbound) {
 }
 
 // SearchesFrom reports whether people may search other conversations from one.
-func (r *Rules) SearchesFrom(conversation string) bool { return r.in(chat.ParsePlace(conversation)).SearchEverywhere }
+func (r *Rules) SearchesFrom(conversation string) bool {
+	return r.in(chat.ParsePlace(conversation)).SearchEverywhere
+}
 
 // Unsearched reports whether searches from other conversations leave one out.
 func (r *Rules) Unsearched(conversation string) bool {
