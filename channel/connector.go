@@ -134,3 +134,16 @@ type Speller interface {
 	// Spell returns how a command is written in a conversation; line is "/compact".
 	Spell(conversation, line string) string
 }
+
+// Reader is implemented by connectors that can find out who may read a conversation.
+type Reader interface {
+	// Readable returns those of the connector's conversations that a person may read now, in the given order, by the platform's
+	// answers at this moment. Without an answer, a conversation is left out; the error says why some are.
+	Readable(ctx context.Context, person string, conversations []string) ([]string, error)
+}
+
+// Linker is implemented by connectors whose messages have addresses.
+type Linker interface {
+	// MessageLink returns the address of a message, by its platform id; "" if it is not known.
+	MessageLink(conversation, id string) string
+}

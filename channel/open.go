@@ -50,6 +50,8 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		Budget:   func() int { return s.window.last() / memory.SearchShare },
 		Prompt:   func() string { return shownToModel(&c.loop, c.turnSeq(), s.agent) },
 		OnMemory: func(m memory.Memory) { c.followers.remembered(m.ID, m.Kind, m.Content) },
+
+		Everywhere: searcher{c.env, c.site}.forModel(c.turnSeq),
 	}, toolHosts{
 		approvals: &c.approvals, tasks: c.tasks,
 		context: &contextTool{voice: &c.voice, loop: &c.loop, shown: &c.published, access: c.env.access, agent: s.agent},

@@ -71,7 +71,7 @@ func (c *checker) checkConnectors() {
 
 func (c *checker) checkAccess(connector string, a access.Access) {
 	for key, list := range map[string][]string{
-		"allow": a.Allow, "deny": a.Deny, "bots": a.Bots, "owners": a.Owners, "managers": a.Managers,
+		"allow": a.Allow, "deny": a.Deny, "bots": a.Bots, "owners": a.Owners, "managers": a.Managers, "unsearched": a.Unsearched,
 	} {
 		for _, id := range list {
 			c.checkID(connector+"."+key, connector, id)

@@ -85,8 +85,15 @@ type Result struct {
 
 // Quotes are the messages and memories that a text quotes: it is deleted with any of them.
 type Quotes struct {
-	Messages []int64 // of the conversation, by seq
-	Memories []int64 // of any conversation, by id
+	Messages  []int64     // of the conversation, by seq
+	Elsewhere []Elsewhere // messages of other conversations
+	Memories  []int64     // of any conversation, by id
+}
+
+// Elsewhere is a message of another conversation.
+type Elsewhere struct {
+	Number  int64 // among the messages of all conversations
+	Version int64 // of its conversation, when it was quoted
 }
 
 // Request is one call of a model.

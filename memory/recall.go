@@ -51,26 +51,31 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 	if q.Limit <= 0 || q.Before < 0 {
 		return nil, nil
 	}
+	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) []Found { return recall(ms.c.Messages(tx), q, q.parse()) })
+}
+
+func (q Question) parse() *search.Query {
+	return search.Parse(q.Text, q.Asker, cmp.Or(q.Now, time.Now()).Local())
+}
+
+// recall returns the messages of a conversation that answer q, which is parsed as query.
+func recall(messages store.Messages, q Question, query *search.Query) (found []Found) {
 	const limit = 1000 // messages that one question finds
-	query := search.Parse(q.Text, q.Asker, cmp.Or(q.Now, time.Now()).Local())
-	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) (found []Found) {
-		from := int64(1)
-		messages := ms.c.Messages(tx)
-		before := messages.Next()
-		if q.Before > 0 {
-			before = min(q.Before, before)
+	from := int64(1)
+	before := messages.Next()
+	if q.Before > 0 {
+		before = min(q.Before, before)
+	}
+	if !q.Since.IsZero() {
+		from = messages.Since(q.Since, before)
+	}
+	index := messageIndex{messages.Index(before), q.Since}
+	for _, hit := range query.Messages(index, from, before-1, min(q.Limit, limit)) {
+		for _, m := range messages.At(hit.Seq) {
+			found = append(found, Found{Message: m, Score: hit.Total, Parts: hit.Parts, query: query})
 		}
-		if !q.Since.IsZero() {
-			from = messages.Since(q.Since, before)
-		}
-		index := messageIndex{messages.Index(before), q.Since}
-		for _, hit := range query.Messages(index, from, before-1, min(q.Limit, limit)) {
-			for _, m := range messages.At(hit.Seq) {
-				found = append(found, Found{Message: m, Score: hit.Total, Parts: hit.Parts, query: query})
-			}
-		}
-		return found
-	})
+	}
+	return found
 }
 
 // Passage returns the part of the message most relevant to the question, at most most characters of its text, and what came with

@@ -31,6 +31,8 @@ type ToolOptions struct {
 	Budget   func() int    // most tokens of a search's answer; nil: no limit
 	Prompt   func() string // what the model was shown that no message on disk has: memories may name whom it names; nil: nothing
 	OnMemory func(Memory)  // called for each new memory; may be nil
+
+	Everywhere Everywhere // searches other conversations, too; nil: recall does not offer that
 }
 
 // toolbox has the tools of a conversation.
@@ -42,6 +44,10 @@ type toolbox struct {
 // Tools returns memory_search, recall, expand and memory_save. None of them reaches another conversation.
 func (ms Memories) Tools(o ToolOptions) []llm.Tool {
 	b := toolbox{ms.c, o}
+	everywhere := ""
+	if o.Everywhere != nil {
+		everywhere = `"everywhere":{"type":"boolean","description":"search all other conversations that this person may read, too"},`
+	}
 	return []llm.Tool{
 		{
 			Name:        "memory_search",
@@ -56,7 +62,7 @@ func (ms Memories) Tools(o ToolOptions) []llm.Tool {
 			Name:        "recall",
 			Description: "Search the transcript of this conversation for what was said, word for word, however long ago, files and captions too. Of long ones the part that fits is shown.",
 			Parameters: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
-				`"query":{"type":"string","description":"words to search for"},`+
+				`"query":{"type":"string","description":"words to search for"},`+everywhere+
 				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, maxFound)),
 			Run: b.recall,
 		},
@@ -78,6 +84,8 @@ type searchArguments struct {
 	Query string `json:"query"`
 	Kind  string `json:"kind"`
 	Limit int    `json:"limit"`
+
+	Everywhere bool `json:"everywhere"`
 
 	turn  int64  // in which it is asked
 	asker string // the name of the last person who asked in it, because a model repeats their words; empty: no person did
@@ -142,7 +150,11 @@ func (b toolbox) recall(ctx context.Context, arguments json.RawMessage) (llm.Res
 	if err != nil {
 		return llm.Result{}, err
 	}
-	found, err := Of(b.c).Recall(ctx, Question{Text: s.Query, Asker: s.asker, Limit: s.Limit, Before: s.turn})
+	q := Question{Text: s.Query, Asker: s.asker, Limit: s.Limit, Before: s.turn}
+	if s.Everywhere && b.Everywhere != nil {
+		return b.recallEverywhere(ctx, q)
+	}
+	found, err := Of(b.c).Recall(ctx, q)
 	if err != nil {
 		return llm.Result{}, err
 	}
@@ -158,7 +170,7 @@ func (b toolbox) recall(ctx context.Context, arguments json.RawMessage) (llm.Res
 
 // result is a message as a model sees it.
 type result struct {
-	Seq   int64    `json:"seq"`
+	Seq   int64    `json:"seq,omitzero"`
 	Who   string   `json:"who"`
 	When  string   `json:"when"`
 	Text  string   `json:"text"`

@@ -109,6 +109,7 @@ func forgetEdited(c *store.Conversation, tx *store.Tx, was, is chat.Message) {
 	c.Messages(tx).ForgetQuotes(deleted, true)
 	if len(removed) > 0 {
 		empty(c, tx, c.Messages(tx).Copying(was.Seq))
+		c.Messages(tx).ForgetElsewhere(was.Seq, was.Seq)
 	}
 	forgetTyped(c, tx, lostTerms(c, tx, []chat.Message{was}))
 }
@@ -124,6 +125,7 @@ func forgetCopies(c *store.Conversation, tx *store.Tx, deleted []chat.Message) {
 		c.Messages(tx).DeletePictures(m.Turn)
 		copies = append(copies, c.Messages(tx).Answer(m.Turn)...)
 		copies = append(copies, c.Messages(tx).Copying(m.Seq)...)
+		c.Messages(tx).ForgetElsewhere(m.Seq, m.Seq)
 	}
 	empty(c, tx, copies)
 	c.Messages(tx).DeleteReasoning(first)

@@ -19,15 +19,26 @@ const unknown = 0
 // quotesChanged reports whether one of the messages was deleted, or edited since a version, or one of the memories was deleted, or
 // has that state.
 func (ms Messages) quotesChanged(q llm.Quotes, version int64, state string) bool {
-	return ms.messagesChanged(q.Messages, version) || slices.ContainsFunc(q.Memories, func(id int64) bool {
-		return !exists(ms.tx, "SELECT 1 FROM memories WHERE id = ? AND state <> ?", id, state)
-	})
+	return ms.messagesChanged(q.Messages, version) || slices.ContainsFunc(q.Elsewhere, ms.changedElsewhere) ||
+		slices.ContainsFunc(q.Memories, func(id int64) bool {
+			return !exists(ms.tx, "SELECT 1 FROM memories WHERE id = ? AND state <> ?", id, state)
+		})
 }
 
 func (ms Messages) messagesChanged(seqs []int64, version int64) bool {
 	return slices.ContainsFunc(seqs, func(seq int64) bool {
-		return exists(ms.tx, "SELECT 1 FROM messages WHERE id = ? AND (deleted_at IS NOT NULL OR changed_with > ?)", ms.c.rowID(seq), version)
+		return ms.changedElsewhere(llm.Elsewhere{Number: ms.c.rowID(seq), Version: version})
 	})
+}
+
+func (ms Messages) changedElsewhere(e llm.Elsewhere) bool {
+	return !exists(ms.tx, "SELECT 1 FROM messages WHERE id = ? AND deleted_at IS NULL AND (changed_with IS NULL OR changed_with <= ?)", e.Number, e.Version)
+}
+
+// Number returns a message's number among those of all conversations, and its conversation's version.
+func (ms Messages) Number(seq int64) llm.Elsewhere {
+	version := getValue[int64](ms.tx, "SELECT version FROM conversations WHERE id = ?", ms.c.id)
+	return llm.Elsewhere{Number: ms.c.rowID(seq), Version: version}
 }
 
 // DeletedCopyText replaces the result of a tool that found a deleted message.
@@ -157,6 +168,9 @@ func (ms Messages) addQuotes(row int64, q llm.Quotes) {
 	for _, seq := range q.Messages {
 		ms.tx.do(quote, "message", ms.c.rowID(seq), row)
 	}
+	for _, e := range q.Elsewhere {
+		ms.tx.do(quote, "message", e.Number, row)
+	}
 	for _, id := range q.Memories {
 		ms.tx.do(quote, "memory", id, row)
 	}
@@ -174,15 +188,26 @@ type quote struct {
 func (ms Messages) ForgetQuotes(memories []int64, answers bool) {
 	for _, id := range memories {
 		ms.c.NextVersion(ms.tx)
-		quoting := listRows(ms.tx, func(rows *sql.Rows, q *quote) error {
-			q.at = handle{store: ms.c.store}
-			return rows.Scan(&q.at.id, &q.at.name, &q.seq, &q.tool)
-		}, `SELECT v.id, v.name, q.message & 4294967295, m.role = 'tool' FROM quotes q JOIN conversations v ON v.id = q.message >> 32
-			JOIN messages m ON m.id = q.message WHERE q.kind = 'memory' AND q.source IN (?, ?) AND (? OR m.role <> 'tool') ORDER BY q.message`, id, unknown, answers)
-		for _, q := range quoting {
-			q.remove(ms.tx)
-			q.at.NextVersion(ms.tx)
-		}
+		ms.removeQuotes("q.kind = 'memory' AND q.source IN (?, ?) AND (? OR m.role <> 'tool')", id, unknown, answers)
+	}
+}
+
+// ForgetElsewhere empties the answers of tools in other conversations that quote messages between two seqs.
+func (ms Messages) ForgetElsewhere(from, to int64) {
+	low, high := ms.c.rowRange(from, to)
+	ms.removeQuotes("q.kind = 'message' AND q.source BETWEEN ? AND ? AND q.message >> 32 <> ?", low, high, ms.c.id)
+}
+
+// removeQuotes removes the quotes q, in messages m, that meet a condition. Their conversations get a new version.
+func (ms Messages) removeQuotes(condition string, args ...any) {
+	quoting := listRows(ms.tx, func(rows *sql.Rows, q *quote) error {
+		q.at = handle{store: ms.c.store}
+		return rows.Scan(&q.at.id, &q.at.name, &q.seq, &q.tool)
+	}, `SELECT v.id, v.name, q.message & 4294967295, m.role = 'tool' FROM quotes q JOIN conversations v ON v.id = q.message >> 32
+		JOIN messages m ON m.id = q.message WHERE `+condition+" ORDER BY q.message", args...)
+	for _, q := range quoting {
+		q.remove(ms.tx)
+		q.at.NextVersion(ms.tx)
 	}
 }
 

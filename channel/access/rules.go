@@ -38,6 +38,9 @@ type Access struct {
 	Bots     []string `toml:"bots"`     // ids of programs that are heard; all others are not
 	Owners   []string `toml:"owners"`   // ids of people who may do everything
 	Managers []string `toml:"managers"` // ids of people and roles who may run the restricted commands, besides those the platform trusts
+
+	SearchEverywhere bool     `toml:"search_everywhere"` // in a direct message, people may search all conversations that they may read
+	Unsearched       []string `toml:"unsearched"`        // places whose conversations such a search leaves out
 }
 
 // Person is someone who talks to the bot.
@@ -81,6 +84,19 @@ func (r *Rules) Classify(conversation string, m *store.Inbound) {
 		m.Addressed = true
 		m.Optional = true
 	}
+}
+
+// SearchesFrom reports whether people may search other conversations from one.
+func (r *Rules) SearchesFrom(conversation string) bool {
+	return r.in(chat.ParsePlace(conversation)).SearchEverywhere
+}
+
+// Unsearched reports whether searches from other conversations leave one out.
+func (r *Rules) Unsearched(conversation string) bool {
+	place := chat.ParsePlace(conversation)
+	return slices.ContainsFunc([]string{place.Thread, place.Channel, place.Server}, func(id string) bool {
+		return id != "" && slices.Contains(r.in(place).Unsearched, id)
+	})
 }
 
 // Restricts reports whether only managers may run a command; declared: its declaration says so.

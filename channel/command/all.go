@@ -47,7 +47,7 @@ var all = []Command{
 	},
 	{
 		Name: "recall", Help: "search the messages and memories of this conversation", run: runRecall,
-		Args: []Arg{{Name: "question", Help: "a question, or words to look for", Required: true}},
+		Args: []Arg{{Name: "question", Help: `a question, or words to look for; in a direct message also "everywhere: …"`, Required: true}},
 	},
 	{
 		Name: "remember", Help: "save a memory", run: runRemember,

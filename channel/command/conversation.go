@@ -7,6 +7,7 @@ import (
 	"cairn/channel/report"
 	"cairn/channel/sentences"
 	"cairn/compactor"
+	"cairn/memory"
 	"cairn/store"
 )
 
@@ -27,6 +28,9 @@ type Conversation interface {
 	ToolsChanged()
 	// Remembered reports a new memory to those who follow the conversation.
 	Remembered(id int64, kind, content string)
+	// Everywhere searches the conversations that a person may read, of a direct message with them. Its error, if it is a
+	// sentences.Problem, says why it cannot. checked is false if conversations were left out because the platform did not answer.
+	Everywhere(ctx context.Context, who access.Person, q memory.Question) (found []Elsewhere, checked bool, err error)
 	// Forget erases a person from conversations, and what their loops hold in memory. The messages are deleted in the background;
 	// done receives the result of that.
 	Forget(ctx context.Context, who store.Person, in []*store.Conversation) (done <-chan error, err error)

@@ -43,6 +43,8 @@ var (
 	_ channel.Whisperer = (*Discord)(nil)
 
 	_ channel.WriteChecker = (*Discord)(nil)
+	_ channel.Reader       = (*Discord)(nil)
+	_ channel.Linker       = (*Discord)(nil)
 )
 
 // pauses are the connector's waits and timeouts. Tests set shorter ones.

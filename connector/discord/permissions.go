@@ -36,27 +36,35 @@ func (s *stateCache) cannotWrite(id string, now time.Time) (why string) {
 	return ""
 }
 
-// granted returns the bot's permissions in a channel, or in a thread, which inherits them (Discord, Permissions: Permission
-// Overwrites). known is false if that cannot be computed: in a direct message, and of what no event has described.
+// granted returns the bot's permissions in a place. known is false if that cannot be computed: in a direct message, and of what no
+// event has described.
 func (s *stateCache) granted(p place) (can bitset, known bool) {
+	g := s.guild(p.Guild)
+	can, known = s.permissions(p, s.self().ID, g.botRoles)
+	return can, known && g.botKnown
+}
+
+// permissions returns those of a member of the server in a channel, or in a thread, which inherits them (Discord, Permissions:
+// Permission Overwrites). known is false if they cannot be computed.
+func (s *stateCache) permissions(p place, user string, roles []string) (can bitset, known bool) {
 	if p.Parent != "" {
 		p = s.place(p.Parent)
 	}
 	g := s.guild(p.Guild)
 	everyone := g.role(g.ID)
-	if g.ID == "" || everyone.ID == "" || !g.botKnown || p.Overwrites == nil {
+	if g.ID == "" || everyone.ID == "" || p.Overwrites == nil {
 		return 0, false
 	}
-	can = everyone.Permissions | g.permissions(g.botRoles)
-	if can&discordgo.PermissionAdministrator != 0 || g.OwnerID == s.self().ID {
+	can = everyone.Permissions | g.permissions(roles)
+	if can&discordgo.PermissionAdministrator != 0 || g.OwnerID == user {
 		return -1, true
 	}
-	return s.overwritten(can, p, g), true
+	return p.overwritten(can, user, roles), true
 }
 
-// overwritten applies a channel's overwrites to permissions of the bot.
-func (s *stateCache) overwritten(can bitset, p place, g guild) bitset {
-	return p.changed(p.changed(p.changed(can, p.Guild), g.botRoles...), s.self().ID)
+// overwritten applies a channel's overwrites to permissions of a member.
+func (p place) overwritten(can bitset, user string, roles []string) bitset {
+	return p.changed(p.changed(p.changed(can, p.Guild), roles...), user)
 }
 
 // unwritable returns the places in which the bot may read but not write.

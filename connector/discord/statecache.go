@@ -81,11 +81,7 @@ func (s *stateCache) addGuild(g guild) (channels []place) {
 // add adds or replaces a place. Its event may leave the server out (Discord, Channel: Channel Structure).
 func (s *stateCache) add(p place) place {
 	p.Guild = cmp.Or(p.Guild, s.place(p.ID).Guild, s.place(p.Parent).Guild)
-	switch p.Type {
-	case discordgo.ChannelTypeGuildPublicThread, discordgo.ChannelTypeGuildPrivateThread, discordgo.ChannelTypeGuildNewsThread:
-	default:
-		p.Parent = "" // a category
-	}
+	p = p.withoutCategory()
 	s.places.Store(p.ID, p)
 	return p
 }
@@ -144,7 +140,7 @@ func (s *stateCache) audience(id string) channel.Audience {
 func (s *stateCache) hidden(id string) bool {
 	p := s.place(id)
 	g := s.guild(p.Guild)
-	can := s.overwritten(toRead, p, g)
+	can := p.overwritten(toRead, s.self().ID, g.botRoles)
 	return g.permissions(g.botRoles)&discordgo.PermissionAdministrator == 0 && can&toRead != toRead
 }
 
@@ -239,6 +235,16 @@ func manages(permissions bitset) bool {
 }
 
 const toRead = bitset(discordgo.PermissionViewChannel | discordgo.PermissionReadMessageHistory)
+
+// withoutCategory returns the place with a parent only if it is a thread: that of a channel is a category.
+func (p place) withoutCategory() place {
+	switch p.Type {
+	case discordgo.ChannelTypeGuildPublicThread, discordgo.ChannelTypeGuildPrivateThread, discordgo.ChannelTypeGuildNewsThread:
+	default:
+		p.Parent = ""
+	}
+	return p
+}
 
 // changed applies the overwrites for some roles or a person (Discord, Permissions: Permission Overwrites).
 func (p place) changed(permissions bitset, whose ...string) bitset {

@@ -69,13 +69,13 @@ func (a *api) fetch(ctx context.Context, address string) ([]byte, error) {
 	return into.Bytes(), err
 }
 
-// channels lists the channels of some kinds that the bot is in, from at most maxPages pages of the list; more: there are others, or
-// there may be, after an error.
-func (a *api) channels(ctx context.Context, kinds []string, maxPages int) (all []slackgo.Channel, more bool, err error) {
+// channels lists the channels of some kinds that a person is in, as far as the bot may know them, or, if person is empty, the bot. It
+// reads at most maxPages pages of the list. more: there are others, or there may be, after an error.
+func (a *api) channels(ctx context.Context, person string, kinds []string, maxPages int) (all []slackgo.Channel, more bool, err error) {
 	cursor := ""
 	for range maxPages {
 		page, next, err := a.read.GetConversationsForUserContext(ctx, &slackgo.GetConversationsForUserParameters{
-			Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: true,
+			UserID: person, Cursor: cursor, Types: kinds, Limit: pageSize, ExcludeArchived: person == "",
 		})
 		if err != nil {
 			return all, true, err
@@ -107,7 +107,7 @@ func (s *Slack) probeBot(ctx context.Context) error {
 	if who.UserID == "" {
 		return errors.New("auth.test: the answer says nothing")
 	}
-	*s.self = self{team: who.TeamID, workspace: who.Team, user: who.UserID, bot: who.BotID, name: who.User, since: s.Clock.Now()}
+	*s.self = self{team: who.TeamID, workspace: who.Team, url: who.URL, user: who.UserID, bot: who.BotID, name: who.User, since: s.Clock.Now()}
 	return s.checkScopes(who.Header)
 }
 

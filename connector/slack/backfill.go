@@ -190,7 +190,7 @@ var kinds = []string{"public_channel", "private_channel", "mpim", "im"}
 func (b *backfill) memberships(ctx context.Context) (all []channel.Gap, err error) {
 	ctx, cancel := context.WithTimeout(background(ctx, nil), listTimeout)
 	defer cancel()
-	channels, _, err := b.api.channels(ctx, kinds, maxListPages)
+	channels, _, err := b.api.channels(ctx, "", kinds, maxListPages)
 	for _, c := range channels {
 		all = append(all, channel.Gap{Conversation: b.self.place(c.ID, "").String()})
 		if c.Name != "" {

@@ -66,7 +66,7 @@ const checkedPages = 5
 func (s *Slack) readOnly(ctx context.Context) (all []channel.Unwritable, checked int, more bool) {
 	ctx, cancel := context.WithTimeout(ctx, s.times.check)
 	defer cancel()
-	channels, more, _ := s.api.channels(ctx, kinds[:2], checkedPages) // an error leaves more to read
+	channels, more, _ := s.api.channels(ctx, "", kinds[:2], checkedPages) // an error leaves more to read
 	for _, c := range channels {
 		if c.IsReadOnly {
 			all = append(all, channel.Unwritable{Conversation: s.self.place(c.ID, "").String(), Label: chat.PlaceLabel("", c.Name, ""), Why: channel.ChannelReadOnly})

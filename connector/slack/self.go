@@ -13,6 +13,7 @@ import (
 type self struct {
 	team, user, bot, name string
 	workspace             string    // name of the team
+	url                   string    // of the workspace, with a slash at the end
 	since                 time.Time // when this process authenticated, by Slack's clock
 
 	renamed atomic.Pointer[string] // the bot's name since an event changed it; nil: name is it

@@ -62,6 +62,8 @@ var (
 	_ channel.Speller   = (*Slack)(nil)
 
 	_ channel.WriteChecker = (*Slack)(nil)
+	_ channel.Reader       = (*Slack)(nil)
+	_ channel.Linker       = (*Slack)(nil)
 )
 
 // Options are the settings of the connector.

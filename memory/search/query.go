@@ -27,6 +27,43 @@ type Query struct {
 	when    bool   // it asks for a time
 	speaker string // whom it is about; empty: not a member
 	terms   []term // that were looked up
+	pool    *Pool  // what decides how rare a term is; nil: the index in which it is looked up
+}
+
+// Pool counts the documents of several indexes together, so that scores of results from different ones can be compared.
+type Pool struct {
+	size        int
+	frequencies map[string]int
+}
+
+// Add counts the documents of an index with the terms of the question, which has not been looked up.
+func (p *Pool) Add(q *Query, in Index) {
+	if p.frequencies == nil {
+		p.frequencies = make(map[string]int)
+	}
+	var terms []string
+	for _, w := range q.words {
+		terms = append(terms, w.Term)
+	}
+	for term, n := range in.Frequencies(terms) {
+		p.frequencies[term] += n
+	}
+	p.size += in.Size()
+}
+
+// Among has a term count as rare as it is in p.
+func (q *Query) Among(p *Pool) { q.pool = p }
+
+// rarity returns the idf of a term that occurs in n documents of an index.
+func (q *Query) rarity(text string, n int, in Index) float64 {
+	size := in.Size()
+	if q.pool != nil {
+		size = q.pool.size
+		n = max(n, q.pool.frequencies[text])
+	}
+	f := float64(n)
+	all := float64(max(size, n))
+	return math.Log(1 + (all-f+0.5)/(f+0.5))
 }
 
 const maxQuery = 1 << 16 // bytes of a question that are read: its beginning, and as much of its end
@@ -139,9 +176,7 @@ func (q *Query) lookUp(in Index) {
 		if weak[text] {
 			weight *= weakWord
 		}
-		f := float64(n)
-		all := float64(max(in.Size(), n))
-		q.terms = append(q.terms, term{text, stems[text], n, weight * math.Log(1+(all-f+0.5)/(f+0.5))}) // its idf
+		q.terms = append(q.terms, term{text, stems[text], n, weight * q.rarity(text, n, in)})
 	}
 	for _, w := range slices.Backward(q.words) {
 		add(w.Term, 1)

@@ -135,21 +135,27 @@ func (a args) kinds() (kinds []string) {
 	return kinds
 }
 
-// conversationsLocked lists conversations of which the app is a member (reference/methods/users.conversations).
+// conversationsLocked lists conversations of which the app is a member, or those of the argument user: private ones only if the app is
+// in them, too (reference/methods/users.conversations).
 func (s *Server) conversationsLocked(a args) answer {
 	kinds := a.kinds()
 	refuseIf(slices.Contains(kinds, ""), "invalid_types")
+	member := cmp.Or(a["user"], BotUserID)
+	refuseIf(member != BotUserID && s.users[member] == nil, "user_not_found")
 	found := []map[string]any{}
 	for _, id := range s.order {
 		c := s.channels[id]
 		hidden := a["exclude_archived"] == "true" && c.restriction == "is_archived"
-		if slices.Contains(kinds, c.kind) && c.has(BotUserID) && !hidden {
+		if slices.Contains(kinds, c.kind) && c.has(member) && c.visible() && !hidden {
 			found = append(found, s.channelObjectLocked(c))
 		}
 	}
 	from, to, more := a.page(len(found), historyDefault, listMax)
 	return answer{"channels": found[from:to], "response_metadata": more}
 }
+
+// Guest makes a person a guest of the workspace, who may read only channels that they are in.
+func (s *Server) Guest(person string) { s.do(func() { s.mustUserLocked(person).IsRestricted = true }) }
 
 // Admin makes a person an admin of the workspace.
 func (s *Server) Admin(person string) { s.do(func() { s.mustUserLocked(person).IsAdmin = true }) }

@@ -1,0 +1,94 @@
+// One search through several conversations.
+
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"cairn/llm"
+	"cairn/memory/search"
+	"cairn/store"
+)
+
+// FoundElsewhere is a message that a search through several conversations found.
+type FoundElsewhere struct {
+	Found
+	In     *store.Conversation
+	Source llm.Elsewhere // for Quotes of other conversations
+}
+
+// Everywhere searches the conversations that the person of a direct message may read. checked is false if some were left out because
+// their platform did not answer.
+type Everywhere func(ctx context.Context, q Question) (found []FoundElsewhere, checked bool, err error)
+
+// maxSearched is how many conversations one question searches: the first ones.
+const maxSearched = 200
+
+// RecallFrom returns the messages of several conversations that answer a question, best first; of equally good ones those of earlier
+// conversations first. Before applies to the first conversation alone. Who may read them is decided by the caller.
+func RecallFrom(ctx context.Context, s *store.Store, in []*store.Conversation, q Question) (found []FoundElsewhere, err error) {
+	if q.Limit <= 0 || len(in) == 0 {
+		return nil, nil
+	}
+	in = in[:min(len(in), maxSearched)]
+	q.Now = cmp.Or(q.Now, time.Now())
+	err = s.View(ctx, func(tx *store.Tx) {
+		pool := &search.Pool{}
+		for _, c := range in {
+			messages := c.Messages(tx)
+			pool.Add(q.parse(), messageIndex{messages.Index(messages.Next()), q.Since})
+		}
+		for _, c := range in {
+			query := q.parse()
+			query.Among(pool)
+			for _, f := range recall(c.Messages(tx), q, query) {
+				found = append(found, FoundElsewhere{f, c, c.Messages(tx).Number(f.Seq)})
+			}
+			q.Before = 0
+		}
+	})
+	slices.SortStableFunc(found, func(x, y FoundElsewhere) int { return cmp.Compare(y.Score, x.Score) })
+	return found[:min(len(found), q.Limit)], store.Fail("search several conversations", err)
+}
+
+func (b toolbox) recallEverywhere(ctx context.Context, q Question) (llm.Result, error) {
+	found, checked, err := b.Everywhere(ctx, q)
+	if err != nil {
+		return llm.Result{}, err
+	}
+	type elsewhere struct {
+		result
+		Place string `json:"place,omitempty"` // the conversation, if it is another one; only messages of this one have a seq
+	}
+	answer := struct {
+		Messages []elsewhere `json:"messages"`
+		Note     string      `json:"note,omitempty"`
+	}{Messages: []elsewhere{}}
+	if !checked {
+		answer.Note = "some conversations could not be searched now"
+	}
+	for _, f := range found {
+		e := elsewhere{result: resultOf(f.Message, f.Passage(maxPassage))}
+		if f.In.Name() != b.c.Name() {
+			e.Seq = 0
+			e.Place, err = f.In.Transcript().Called(ctx)
+			if err != nil {
+				return llm.Result{}, err
+			}
+		}
+		answer.Messages = append(answer.Messages, e)
+	}
+	text, err := fitting(b.Budget, &answer.Messages, func() any { return answer })
+	var quotes llm.Quotes
+	for i, f := range found[:len(answer.Messages)] {
+		if answer.Messages[i].Place == "" {
+			quotes.Messages = append(quotes.Messages, f.Seq)
+		} else {
+			quotes.Elsewhere = append(quotes.Elsewhere, f.Source)
+		}
+	}
+	return llm.Result{Text: text, Quotes: quotes}, err
+}
