@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"cairn/compactor/summarize"
@@ -26,7 +25,7 @@ type Work struct {
 
 // step is what a piece does: beginning or summarizing.
 type step interface {
-	run(j *job) Result
+	run(j *job, r *Result) error
 }
 
 // Result is what a piece of work led to, for Compactor.Done.
@@ -41,16 +40,10 @@ type Result struct {
 }
 
 // Run does the work, which may take minutes, and returns its result. A panic becomes an error.
-func (w Work) Run() (r Result) {
-	r = Result{row: w.job.row}
-	defer func() {
-		if p := recover(); p != nil {
-			w.log.Error("worker_panicked", "panic", p, "stack", string(debug.Stack()))
-			r.err = fmt.Errorf("the compaction broke: %v", p)
-		}
-		r.job = w.job
-	}()
-	return w.step.run(w.job)
+func (w Work) Run() Result {
+	r := Result{job: w.job, row: w.job.row, record: w.job.record}
+	r.err = worker.Guard(w.log, func() error { return w.step.run(w.job, &r) })
+	return r
 }
 
 // beginning asks Before, limits a repair to what one request can contain, and writes the row.
@@ -60,28 +53,26 @@ type beginning struct {
 	records Records
 }
 
-func (b beginning) run(j *job) (r Result) {
-	r.row = j.row
+func (b beginning) run(j *job, r *Result) (err error) {
 	var focus string
 	if b.before != nil {
 		focus, r.veto = b.before(j.ctx)
 		if r.veto != nil {
-			return r
+			return nil
 		}
 	}
-	r.row, r.err = b.narrow(j.ctx)
-	if r.err != nil {
-		return r
+	r.row, err = b.narrow(j.ctx)
+	if err != nil {
+		return err
 	}
 	r.row.Focus = cmp.Or(focus, r.row.Focus)
 	record, err := b.records.Begin(j.ctx, r.row)
 	if err != nil {
-		r.err = fmt.Errorf("write the compaction: %w", err)
-		return r
+		return fmt.Errorf("write the compaction: %w", err)
 	}
 	r.record = record
 	r.row.ID = record.ID()
-	return r
+	return nil
 }
 
 // summarizing makes the summary and stores it, with its memories.
@@ -90,31 +81,33 @@ type summarizing struct {
 	assignment worker.Assignment
 }
 
-func (s summarizing) run(j *job) Result {
-	r := Result{row: j.row, record: j.record}
-	summary, err := s.by.Summarize(j.ctx, s.assignment, j.record)
-	if err == nil && j.unchanged.Err() != nil {
-		err = worker.ErrChanged
-	}
+func (s summarizing) run(j *job, r *Result) error {
+	err := worker.Guard(s.by.Log, func() error { return s.store(j, r) })
 	if err == nil {
-		var row Summary
-		row, summary = finished(j.row, summary)
-		r.Saved, err = j.record.Store(j.ctx, summary)
-		if err == nil {
-			r.row = row
-			return r
-		}
+		return nil
 	}
 	// The row must become failed even if the process is stopping.
 	late, cancel := context.WithTimeout(context.WithoutCancel(j.ctx), 5*time.Second)
 	defer cancel()
 	saved, failed := j.record.Fail(late, inWords(err))
 	r.Saved = saved
-	r.err = err
-	if failed != nil {
-		r.err = errors.Join(err, failed)
+	return errors.Join(err, failed)
+}
+
+func (s summarizing) store(j *job, r *Result) error {
+	summary, err := s.by.Summarize(j.ctx, s.assignment, j.record)
+	if err == nil && j.unchanged.Err() != nil {
+		err = worker.ErrChanged
 	}
-	return r
+	if err != nil {
+		return err
+	}
+	row, summary := finished(j.row, summary)
+	r.Saved, err = j.record.Store(j.ctx, summary)
+	if err == nil {
+		r.row = row
+	}
+	return err
 }
 
 // finished returns the row with its summary, and the summary as it is stored.
