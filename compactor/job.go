@@ -33,6 +33,9 @@ type job struct {
 	requested    int64     // the row of the job that led to this one, which may wait for it; 0: none did
 }
 
+// isAct reports whether people, the model or a level set off what a trigger started: an undo takes it back.
+func isAct(trigger Trigger) bool { return trigger != OnPrepare && !trigger.IsUpkeep() }
+
 // mayWait reports whether j can be left to the next start of the program.
 func (j *job) mayWait() bool {
 	return !j.extractive && (j.repaired.ID != 0 || j.row.Trigger == OnPrepare)
@@ -43,7 +46,7 @@ func (j *job) requestedRow() int64 { return cmp.Or(j.requested, j.row.ID) }
 func (pl *planner) newJob(trigger Trigger, kind Kind, tokens int, extractive bool) *job {
 	p := pl.policy
 	j := &job{tokens: tokens, extractive: extractive, policy: p}
-	j.act = trigger != OnPrepare && !trigger.IsUpkeep()
+	j.act = isAct(trigger)
 	j.row = Summary{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Focus: p.Focus}
 	if extractive {
 		j.row.By, j.row.AwaitsModel = ByExtractive, pl.models.has(p) && (pl.now.addressed || trigger == OnManual)
