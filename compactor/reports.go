@@ -67,7 +67,7 @@ func (r *reports) levelFor(err error, ofModel bool) slog.Level {
 	case errors.Is(err, ErrSpent):
 		return slog.LevelDebug
 	case llm.OfServer(err):
-		return learnedOf(r.o.Worker).Down.Begin()
+		return llm.LearnedOf(r.o.Worker, nil).Down.Begin()
 	}
 	return r.byModel.Begin()
 }
@@ -80,7 +80,7 @@ func (r *reports) worked(j *job) {
 	}
 	ended := incident.End()
 	if !j.extractive {
-		ended = learnedOf(r.o.Worker).Down.End() || ended
+		ended = llm.LearnedOf(r.o.Worker, nil).Down.End() || ended
 	}
 	if ended {
 		r.o.Log.Info("compactions_recovered", "by", j.row.By)
