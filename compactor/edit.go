@@ -86,7 +86,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 		w.progress.answer(c.notify(Event{State: EventNoop, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window(), Error: reasonUndone}))
 		return e, nil
 	}
-	if j := c.busy; j != nil && j.act && !j.undone {
+	if j := c.busy; j != nil && j.isAct() && j.stopped != byUndo {
 		return c.cancelJob(ctx, j)
 	}
 	if row := c.waitingAct(); row.ID != 0 {
@@ -109,18 +109,18 @@ func (c *Compactor) waitingAct() (latest Summary) {
 // cancelJob cancels a job whose summary is not applied yet.
 func (c *Compactor) cancelJob(ctx context.Context, j *job) (Event, error) {
 	row := j.row
-	if i := slices.Index(transcript.IDs(c.view.prepared()), j.requested); i >= 0 {
+	if i := slices.Index(transcript.IDs(c.view.prepared()), j.origin().row.ID); i >= 0 {
 		row = c.view.prepared()[i] // which waits for this fold
 	}
 	e, err := c.cancelSummary(ctx, row)
 	if err != nil {
 		return e, err
 	}
-	j.undone = true
+	j.stopped = byUndo
 	j.cancel()
 	none := c.reports.event(row, EventNoop)
 	none.Error = reasonUndone
-	j.progress.answer(none)
+	j.origin().progress.answer(none)
 	return e, nil
 }
 

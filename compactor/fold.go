@@ -57,14 +57,9 @@ func (pl *planner) foldAfter(j *job, running []*job) *job {
 			pl.inWork = append(pl.inWork, other.row)
 		}
 	}
-	fold := pl.foldIfFull(pl.ahead(), j.extractive && (j.fills || j.row.Declined.Times == 0))
+	fold := pl.foldIfFull(pl.ahead(), j.extractive() && (j.fills() || j.row.Declined.Times == 0))
 	if fold != nil {
 		fold.row.Focus = j.row.Focus
-		fold.fills = j.fills
-		fold.allowed = true
-		if j.unfocused {
-			fold.row.Focus = ""
-		}
 	}
 	return fold
 }

@@ -59,7 +59,6 @@ func (pl *planner) next() *job {
 	s = pl.ahead() // prepared spans are not summarized again
 	if pl.crowded(s) {
 		if j := pl.foldIfFull(s, extractive); j != nil {
-			j.allowed = true // the summary that waits for it was allowed
 			return j
 		}
 	}

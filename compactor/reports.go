@@ -75,11 +75,11 @@ func (r *reports) levelFor(err error, ofModel bool) slog.Level {
 // worked ends the incident that a successful job resolves.
 func (r *reports) worked(j *job) {
 	incident := &r.byModel
-	if j.extractive {
+	if j.extractive() {
 		incident = &r.byExtractive
 	}
 	ended := incident.End()
-	if !j.extractive {
+	if !j.extractive() {
 		ended = llm.LearnedOf(r.o.Worker, nil).Down.End() || ended
 	}
 	if ended {

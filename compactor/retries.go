@@ -68,10 +68,10 @@ func (r *retries) after(j *job, err error, now time.Time, shown []Summary) {
 	down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded)
 	repair := j.repaired.ID != 0
 	switch {
-	case !repair && j.extractive:
+	case !repair && j.extractive():
 		r.failed(now, 0) // it needs no model, so the disk failed, which must not be retried without pause
 		r.extractiveRetryAt = r.retryAt
-	case !j.extractive && modelDeclines(err):
+	case !j.extractive() && modelDeclines(err):
 		return // declined spans have their own backoff
 	case !repair || down:
 		r.failed(now, 0)

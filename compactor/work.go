@@ -18,14 +18,16 @@ import (
 
 // Work is a piece of slow work that is due.
 type Work struct {
-	job  *job
+	job  *job // for Done: the work itself takes values
+	ctx  context.Context
+	row  Summary
 	step step
 	log  *slog.Logger
 }
 
 // step is what a piece does: beginning or summarizing.
 type step interface {
-	run(j *job, r *Result) error
+	run(ctx context.Context, r *Result) error
 }
 
 // Result is what a piece of work led to, for Compactor.Done.
@@ -41,8 +43,8 @@ type Result struct {
 
 // Run does the work, which may take minutes, and returns its result. A panic becomes an error.
 func (w Work) Run() Result {
-	r := Result{job: w.job, row: w.job.row, record: w.job.record}
-	r.err = worker.Guard(w.log, func() error { return w.step.run(w.job, &r) })
+	r := Result{job: w.job, row: w.row}
+	r.err = worker.Guard(w.log, func() error { return w.step.run(w.ctx, &r) })
 	return r
 }
 
@@ -53,20 +55,20 @@ type beginning struct {
 	records Records
 }
 
-func (b beginning) run(j *job, r *Result) (err error) {
+func (b beginning) run(ctx context.Context, r *Result) (err error) {
 	var focus string
 	if b.before != nil {
-		focus, r.veto = b.before(j.ctx)
+		focus, r.veto = b.before(ctx)
 		if r.veto != nil {
 			return nil
 		}
 	}
-	r.row, err = b.narrow(j.ctx)
+	r.row, err = b.narrow(ctx)
 	if err != nil {
 		return err
 	}
 	r.row.Focus = cmp.Or(focus, r.row.Focus)
-	record, err := b.records.Begin(j.ctx, r.row)
+	record, err := b.records.Begin(ctx, r.row)
 	if err != nil {
 		return fmt.Errorf("write the compaction: %w", err)
 	}
@@ -79,31 +81,33 @@ func (b beginning) run(j *job, r *Result) (err error) {
 type summarizing struct {
 	by         *worker.Worker
 	assignment worker.Assignment
+	record     Job
+	unchanged  context.Context // see job
 }
 
-func (s summarizing) run(j *job, r *Result) error {
-	err := worker.Guard(s.by.Log, func() error { return s.store(j, r) })
+func (s summarizing) run(ctx context.Context, r *Result) error {
+	err := worker.Guard(s.by.Log, func() error { return s.store(ctx, r) })
 	if err == nil {
 		return nil
 	}
 	// The row must become failed even if the process is stopping.
-	late, cancel := context.WithTimeout(context.WithoutCancel(j.ctx), 5*time.Second)
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	saved, failed := j.record.Fail(late, inWords(err))
+	saved, failed := s.record.Fail(late, inWords(err))
 	r.Saved = saved
 	return errors.Join(err, failed)
 }
 
-func (s summarizing) store(j *job, r *Result) error {
-	summary, err := s.by.Summarize(j.ctx, s.assignment, j.record)
-	if err == nil && j.unchanged.Err() != nil {
+func (s summarizing) store(ctx context.Context, r *Result) error {
+	summary, err := s.by.Summarize(ctx, s.assignment, s.record)
+	if err == nil && s.unchanged.Err() != nil {
 		err = worker.ErrChanged
 	}
 	if err != nil {
 		return err
 	}
-	row, summary := finished(j.row, summary)
-	r.Saved, err = j.record.Store(j.ctx, summary)
+	row, summary := finished(r.row, summary)
+	r.Saved, err = s.record.Store(ctx, summary)
 	if err == nil {
 		r.row = row
 	}
