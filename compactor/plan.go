@@ -109,21 +109,6 @@ func planSpan(s view, need int, tail tailLimits) lineSpan {
 	return sp
 }
 
-// planAhead takes the oldest whole turns that together cost about tokens. It returns an empty span
-// if less than that is older than the tail: a smaller piece is not worth a call.
-func planAhead(s view, tokens, tail int) lineSpan {
-	end := s.tailStart(tailLimits{messages: len(s.Messages), tokens: tail})
-	if transcript.CostOf(s.Messages[:end]) < tokens {
-		return lineSpan{}
-	}
-	sp := planSpan(s, tokens, tailLimits{})
-	shorter := sp.withoutLastTurn()
-	if sp.tokens > tokens && shorter.tokens >= tokens/2 { // otherwise little would be left
-		return shorter
-	}
-	return sp
-}
-
 // planNearest takes the oldest whole turns that come nearest to need tokens, at least one and enough for a summary, older
 // than the spared tail.
 func planNearest(s view, need int, tail tailLimits) lineSpan {
@@ -133,6 +118,16 @@ func planNearest(s view, need int, tail tailLimits) lineSpan {
 		return shorter
 	}
 	return sp
+}
+
+// planAhead is planNearest for what no level demands yet. The span is empty if less than that is older than the tail: a smaller
+// piece is not worth a call.
+func planAhead(s view, tokens, tail int) lineSpan {
+	newest := tailLimits{messages: len(s.Messages), tokens: tail}
+	if transcript.CostOf(s.Messages[:s.tailStart(newest)]) < tokens {
+		return lineSpan{}
+	}
+	return planNearest(s, tokens, newest)
 }
 
 // withoutLastTurn returns the span without its last turn; without lines if it has only one.
