@@ -188,9 +188,12 @@ const requestTries = 3
 func (c *Compactor) Overflow(ctx context.Context, times int) bool {
 	p := c.meter.policy()
 	window := c.o.Window()
-	c.view.reshape(c.meter)
+	if anchor := c.view.Counted; anchor.Prompt > 0 {
+		c.meter.refused = float64(anchor.Prompt) / float64(anchor.Estimate)
+	}
 	s := c.view
-	used := c.meter.used(s)
+	c.view.reshape(c.meter)
+	used := c.meter.used(c.view)
 	goal := min(int(p.BackgroundThreshold*float64(window)), used-used/8)
 	if times > 1 {
 		goal = min(goal, used/2)

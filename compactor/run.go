@@ -81,9 +81,8 @@ func (c *Compactor) start(j *job) {
 	j.ctx, j.cancel = context.WithCancel(c.ctx)
 	j.unchanged, j.outdate = context.WithCancel(context.Background())
 	*c.holder(j) = j
-	pl := c.planner(j.policy)
-	first := beginning{narrow: pl.narrowed(j, c.o.Records), records: c.o.Records}
-	if c.o.Before != nil && !pl.isAllowed(j) {
+	first := beginning{narrow: c.planner(j.policy).narrowed(j, c.o.Records), records: c.o.Records}
+	if c.o.Before != nil && !c.planner(j.policy).isAllowed(j) {
 		p := Proposal{Event: c.reports.event(j.row, EventStarted), Tokens: j.tokens, Focus: j.row.Focus}
 		p.BeforeTokens = c.meter.used(c.view)
 		first.before = func(ctx context.Context) (focus string, veto error) { return c.o.before(ctx, p) }

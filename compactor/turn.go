@@ -87,6 +87,7 @@ func (w *contextWindow) EndTurn() {
 		w.view.View = w.view.DropRunningContext()
 	}
 	w.storedWith = AnyVersion
+	w.meter.refused = 0
 	w.view.View = w.view.EndTurn()
 	w.view.allStored()
 }
