@@ -157,7 +157,7 @@ func (c *conversation) own(leave func() bool) {
 			c.runs.err = errPanicked
 			retry.Reset(c.runs.delay())
 		}
-		if at := c.shown(); at != checkAt {
+		if at := c.publishState(); at != checkAt {
 			checkAt = at
 			if at.IsZero() {
 				check.Stop()
@@ -215,8 +215,8 @@ func (l *loop) checkDue() {
 	}
 }
 
-// shown publishes the current state, and returns when the engine wants to go on by itself; zero: never.
-func (c *conversation) shown() (wake time.Time) {
+// publishState publishes the current state, and returns when the engine wants to go on by itself; zero: never.
+func (c *conversation) publishState() (wake time.Time) {
 	if c.engine != nil && !c.runs.broken {
 		c.guard(func() {
 			wake = c.engine.Wake()

@@ -58,8 +58,8 @@ func (c *Compactor) Reread(ctx context.Context) error {
 func ended(prepared []Summary, now transcript.Snapshot) (rows []Summary) {
 	for _, row := range prepared {
 		row.State = Stale
-		for _, shown := range now.Head.Rows() {
-			if shown.ID == row.ID || slices.Contains(shown.Children, row.ID) {
+		for _, applied := range now.Head.Rows() {
+			if applied.ID == row.ID || slices.Contains(applied.Children, row.ID) {
 				row.State = Applied
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"cairn/transcript"
 )
 
-// A failed compaction: what is reported and logged, and when the next attempt is made.
+// A failed compaction: what is reported and logged, and when the next attempt follows.
 
 func (c *Compactor) fail(j *job, err error) {
 	changed := errors.Is(err, worker.ErrChanged)
@@ -46,7 +46,7 @@ func inWords(err error) string {
 	return fmt.Sprintf("%s; nothing was lost", cmp.Or(reasonFor(err), "the summary could not be created or saved"))
 }
 
-// reasonFor returns why no summary was made, in words for people; "" if the reason is of no use to
+// reasonFor returns why there is no summary, in words for people; "" if the reason is of no use to
 // them.
 func reasonFor(err error) string {
 	var refused judge.Refusal

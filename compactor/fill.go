@@ -17,7 +17,7 @@ func (pl *planner) planFill() *job {
 	p := pl.policy
 	used := pl.meter.used(s)
 	for _, row := range s.Head.Rows() {
-		filled := func(r Summary) bool { return row.Within(r.Span) } // a text that was made before the placeholder grew is too short
+		filled := func(r Summary) bool { return row.Within(r.Span) } // a text from before the placeholder grew is too short
 		waits := pl.isSpared(row.Span) || now.Before(pl.retries.repairs[row.ID].retryAt)
 		if waits || row.ID == 0 || row.Kind != Placeholder || slices.ContainsFunc(pl.now.prepared(), filled) {
 			continue

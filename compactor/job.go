@@ -75,8 +75,8 @@ func (pl *planner) newJob(trigger Trigger, kind Kind, tokens int, extractive boo
 
 // planLeaf plans the summary of a span; nil if the span is empty, or is spared because its summary
 // was undone. Spans that the worker declined go to the extractive summarizer.
-func (pl *planner) planLeaf(sp lineSpan, trigger Trigger, extractive bool) *job {
-	if len(sp.lines) == 0 || (trigger == OnBackground || trigger == OnPrepare) && pl.isSpared(sp.Span) {
+func (pl *planner) planLeaf(sp turnSpan, trigger Trigger, extractive bool) *job {
+	if len(sp.messages) == 0 || (trigger == OnBackground || trigger == OnPrepare) && pl.isSpared(sp.Span) {
 		return nil
 	}
 	declined := !extractive && sp.From <= pl.retries.declinedTo
@@ -84,10 +84,10 @@ func (pl *planner) planLeaf(sp lineSpan, trigger Trigger, extractive bool) *job 
 	if declined {
 		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, By: pl.models.o.Worker.Name()}
 	}
-	first := sp.lines[0]
-	last := sp.lines[len(sp.lines)-1]
+	first := sp.messages[0]
+	last := sp.messages[len(sp.messages)-1]
 	j.row.Span = sp.Span
-	j.row.Messages = len(sp.lines)
+	j.row.Messages = len(sp.messages)
 	j.row.FromTime = first.Time
 	j.row.ToTime = last.Time
 	return j

@@ -170,7 +170,7 @@ type Event struct {
 	Summary      string     `json:"summary"`
 	Error        string     `json:"error"` // why it failed or why there was nothing to do
 
-	// Stopped says that a failed one was stopped from outside, as by the end of the program, and is made later; that an
+	// Stopped says that a failed one was stopped from outside, as by the end of the program, and is tried again later; that an
 	// undone one was canceled before it was applied.
 	Stopped bool `json:"-"`
 

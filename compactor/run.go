@@ -8,7 +8,7 @@ import (
 	"cairn/transcript"
 )
 
-// A job is planned and starts; its row is written; its summary is made and stored; then it ends, and what it leads to starts.
+// A job is planned and starts; its row is written; its summary is written and stored; then it ends, and what it leads to starts.
 // The slow parts are Work.
 
 // Work returns the slow work that has become due since the last call. The owner runs each piece in any goroutine and passes its
@@ -103,7 +103,7 @@ func (c *Compactor) schedule(j *job, s step) {
 	c.work = append(c.work, Work{job: j, ctx: j.ctx, row: j.row, step: s, log: c.o.Log})
 }
 
-// rowWritten has the summary of a job made whose row is written, unless Before forbids it or that failed.
+// rowWritten starts the summary of a job whose row is written, unless Before forbids it or writing failed.
 func (c *Compactor) rowWritten(j *job, r Result) {
 	if r.veto != nil {
 		c.retries.forbid(j, r.veto, c.o.Now())

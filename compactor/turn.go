@@ -61,7 +61,7 @@ func (w *contextWindow) BeginTurn(ctx Context, version int64) (started bool) {
 // a request that the view no longer begins with.
 func (w *contextWindow) Add(messages ...chat.Message) {
 	for _, m := range messages {
-		if len(m.Native) > 0 && w.lastRequest.shown != w.view.Revision && !w.view.Shape.KeepsReasoning(m) {
+		if len(m.Native) > 0 && w.lastRequest.viewed != w.view.Revision && !w.view.Shape.KeepsReasoning(m) {
 			m.Native = nil
 			m.Deprived = true
 		}

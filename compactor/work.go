@@ -14,7 +14,7 @@ import (
 )
 
 // Slow work of a compaction. It takes values and returns one, so it may run in any goroutine. A job has two pieces: its row is
-// written, and its summary is made and stored.
+// written, and its summary is created and stored.
 
 // Work is a piece of slow work that is due.
 type Work struct {
