@@ -105,7 +105,7 @@ func (w *window) last() int { return int(w.tokens.Load()) }
 
 // keepLearned saves what the turn taught us about the models, after the reply has gone out.
 func (a *answerer) keepLearned(ctx context.Context, log *slog.Logger, answering *llm.Learned) {
-	for _, l := range []*llm.Learned{a.window.learned(), llm.LearnedOf(a.agent.Worker, new(llm.Learned)), answering} {
+	for _, l := range []*llm.Learned{a.window.learned(), llm.LearnedOf(a.agent.Worker, nil), answering} {
 		if l == nil {
 			continue
 		}
@@ -151,7 +151,7 @@ type Probe struct {
 // Probe asks the model one short question with the tools of a turn; a full one also has the system prompt and
 // is long enough to be cached. Like a turn, it retries without tools if the server refuses them.
 func (a Agent) Probe(ctx context.Context, full bool, pictures ...llm.Image) (Probe, error) {
-	learned := llm.LearnedOf(a.Model, new(llm.Learned))
+	learned := llm.LearnedOf(a.Model, nil)
 	req := llm.Request{
 		Messages:  []llm.Message{{Role: llm.RoleUser, Text: "Answer with one word: are you there?", Images: pictures}},
 		MaxTokens: probeTokens, Spare: -1, Reasoning: a.Reasoning,

@@ -36,17 +36,11 @@ type outcomeOf = func(context.Context) (compactor.Event, error)
 // before that.
 func (l *loop) awaitEvent(ctx context.Context, engine *compactor.Compactor, event func() compactor.Event) (compactor.Event, error) {
 	known := make(chan compactor.Event, 1)
-	l.inbox.post(func() {
-		l.runs.waiters = append(l.runs.waiters, func() bool {
-			e := event()
-			ended := e.State != "" || l.engine != engine || l.runs.broken
-			if ended {
-				known <- e
-				return true
-			}
-			return ended || ctx.Err() != nil
-		})
-	})
+	var last compactor.Event // the loop's
+	l.await(func() bool {
+		last = event()
+		return last.State != "" || l.engine != engine || l.runs.broken || ctx.Err() != nil
+	}, func() { known <- last })
 	missing := errPanicked
 	var e compactor.Event
 	select {

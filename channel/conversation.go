@@ -198,6 +198,7 @@ func (c *conversation) panicked(p any, stack []byte) {
 	if c.engine != nil {
 		c.engine.Close()
 	}
+	c.inbox.post(func() {}) // the loop notices it even if nothing else happens
 }
 
 var errPanicked = errors.New("a bug: the conversation panicked, and is loaded again")

@@ -58,7 +58,13 @@ type runs struct {
 	panics  int               // since the child last succeeded
 	broken  bool              // something panicked: the engine is reloaded once the child has ended
 	served  []chan<- struct{} // to be closed after what the running event did is passed on
-	waiters []func() bool     // called after each step, until they return true
+	waiters []waiter          // asked after each step
+}
+
+// waiter waits for something that a step of the loop leads to.
+type waiter struct {
+	ended func() bool // asked until it returns true or panics
+	then  func()      // called then
 }
 
 // loop is the goroutine that owns a conversation and its engine. Others post what it runs, and wait for what it has done.
@@ -79,19 +85,20 @@ func (l *loop) checkAgain(work bool) {
 	l.inbox.post(func() { l.runs.again = l.runs.again || work })
 }
 
-// until returns once done, which the loop calls after each of its steps, returns true or an error.
+// await has the loop ask whether a wait has ended, and call then.
+func (l *loop) await(ended func() bool, then func()) {
+	l.inbox.post(func() { l.runs.waiters = append(l.runs.waiters, waiter{ended, then}) })
+}
+
+// until returns once done, which the loop calls after each of its steps, returns true or an error. errPanicked: it panicked.
 func (l *loop) until(ctx context.Context, done func() (bool, error)) error {
 	result := make(chan error, 1)
-	l.inbox.post(func() {
-		l.runs.waiters = append(l.runs.waiters, func() bool {
-			ok, err := done()
-			if !ok && err == nil && ctx.Err() == nil {
-				return false
-			}
-			result <- err
-			return true
-		})
-	})
+	var failed error
+	l.await(func() (ended bool) {
+		failed = errPanicked
+		ended, failed = done()
+		return ended || failed != nil || ctx.Err() != nil
+	}, func() { result <- failed })
 	select {
 	case err := <-result:
 		return err
@@ -150,7 +157,7 @@ func (c *conversation) own(leave func() bool) {
 			c.runs.err = errPanicked
 			retry.Reset(c.runs.delay())
 		}
-		if at := c.shown(); at != checkAt {
+		if at := c.publishState(); at != checkAt {
 			checkAt = at
 			if at.IsZero() {
 				check.Stop()
@@ -158,8 +165,20 @@ func (c *conversation) own(leave func() bool) {
 				check.Reset(time.Until(at))
 			}
 		}
-		c.runs.waiters = slices.DeleteFunc(c.runs.waiters, func(w func() bool) bool { return w() })
+		c.askWaiters()
 	}
+}
+
+// askWaiters asks who still waits.
+func (c *conversation) askWaiters() {
+	c.runs.waiters = slices.DeleteFunc(c.runs.waiters, func(w waiter) bool {
+		ended := true
+		c.guard(func() { ended = w.ended() })
+		if ended {
+			w.then()
+		}
+		return ended
+	})
 }
 
 // handle runs a posted event, and what follows from it.
@@ -196,8 +215,8 @@ func (l *loop) checkDue() {
 	}
 }
 
-// shown publishes the current state, and returns when the engine wants to go on by itself; zero: never.
-func (c *conversation) shown() (wake time.Time) {
+// publishState publishes the current state, and returns when the engine wants to go on by itself; zero: never.
+func (c *conversation) publishState() (wake time.Time) {
 	if c.engine != nil && !c.runs.broken {
 		c.guard(func() {
 			wake = c.engine.Wake()

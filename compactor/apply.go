@@ -231,8 +231,8 @@ func leaveOut(rows []Summary, which func(Summary) bool) (kept []Summary) {
 // budget: the rows may wait until others are folded. A summary and its folds are prepared together,
 // but the process may end between them.
 func (pl *planner) crowded(next view) bool {
-	most := pl.policy.stackBudget(pl.meter.budget())
-	return next.StackCost() > most && pl.now.StackCost() <= most
+	budget := pl.policy.stackBudget(pl.meter.budget())
+	return next.StackCost() > budget && pl.now.StackCost() <= budget
 }
 
 // waitsForFold reports whether the rows that lead to the view next must wait for a fold.

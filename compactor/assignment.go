@@ -23,25 +23,35 @@ func (pl *planner) assignment(j *job) worker.Assignment {
 	}
 	limit = max(limit-peopleCost(under...), transcript.MinSummary) // what people wrote there stays
 	memories := p.MaxMemories
-	if !p.ExtractMemories || j.modelFollows {
+	if !p.ExtractMemories || pl.modelFollows(j) {
 		memories = 0
 	}
 	return worker.Assignment{
 		Row: j.row, Children: j.children, Repaired: j.repaired, Removed: transcript.Removed(under...),
 		Around: pl.ahead().around(j.row), Others: others,
-		Strategy: pl.models.o.Strategy(p.Strategy), ByModel: !j.extractive,
+		Strategy: pl.models.o.Strategy(p.Strategy), ByModel: !j.extractive(),
 		Target: j.target(limit), Limit: limit, Percent: p.TargetPct, Memories: memories,
 		MaxCalls: p.MaxTurns, MaxDeclines: pl.models.o.Policy().FailureLimit, Reasoning: p.Reasoning,
 		Timeout: time.Duration(p.Timeout), Changed: j.unchanged.Done(),
 	}
 }
 
+// modelFollows reports whether a model will read a job's messages later, and extract the memories then: what the extractive
+// summarizer makes in place of a row is repaired.
+func (pl *planner) modelFollows(j *job) bool {
+	if !j.extractive() || j.repaired.ID == 0 {
+		return false
+	}
+	extractive, _ := pl.models.choose(j.policy, pl.now.addressed, pl.retries, pl.at)
+	return !extractive || !j.fills()
+}
+
 // target returns the length, in tokens, aimed at for the text of a job that may have limit tokens.
 func (j *job) target(limit int) int {
 	switch {
-	case j.row.Kind == Rollup && j.extractive && j.tokens > 0: // it chooses among messages again, so leaving room gains nothing
+	case j.row.Kind == Rollup && j.extractive() && j.tokens > 0: // it chooses among messages again, so leaving room gains nothing
 		return max(min(limit, j.tokens*3/4), transcript.MinSummary)
-	case j.row.Kind == Rollup && !j.extractive: // of summaries, which are dense already
+	case j.row.Kind == Rollup && !j.extractive(): // of summaries, which are dense already
 		return max(min(limit*9/10, j.tokens/2), transcript.MinSummary)
 	case j.tokens == 0: // unknown until the span is read
 		return max(limit*9/10, transcript.MinSummary)
@@ -76,7 +86,7 @@ func (pl *planner) stackBeside(j *job) (room int, others []func() []string) {
 	if j.row.From < planned.Head.Start { // it is shown among what is from before
 		left = min(left, j.policy.maxPast(pl.meter.budget())-transcript.NewSessionTokens)
 	}
-	if j.row.Kind == Rollup && j.extractive {
+	if j.row.Kind == Rollup && j.extractive() {
 		left = 0 // it folds again and again: no row should take most of the stack
 	}
 	known := make(map[string]func() []string, len(planned.Head.Stack))

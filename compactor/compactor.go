@@ -34,11 +34,11 @@ type Options struct {
 	System    string     // the system prompt; counted and rendered
 	Language  string     // language of the worker's prompt, a code of prompts.Languages; "": English
 	Tools     []llm.Tool // counted in every request
-	MaxOutput int        // most tokens of a reply; at most an eighth of the window is reserved for it
+	MaxOutput int        // maximum tokens of a reply; at most an eighth of the window is reserved for it
 
 	Worker   llm.Model     // an llm.Learner, or nothing is learned about it; nil: no model; the extractive summarizer does all the work
 	Fallback llm.Model     // takes over what Worker's server refuses; nil: none
-	Prompt   func() string // the agent's own prompt for the worker, read for each summary; nil or "": the one in prompts/
+	Prompt   func() string // the agent's prompt for the worker, read for each summary; nil or "": the one in prompts/
 	Slots    chan struct{} // its capacity limits how many workers run in the process; nil: no limit
 
 	// Spend is called before each request to the worker's or the fallback's model, retries included.
@@ -106,8 +106,8 @@ func Open(ctx context.Context, o Options) (*Compactor, error) {
 		o.Strategy = worker.StrategyOf
 	}
 	if o.Learned == nil {
-		own := new(llm.Learned)
-		o.Learned = func() *llm.Learned { return own }
+		learned := new(llm.Learned)
+		o.Learned = func() *llm.Learned { return learned }
 	}
 	state, err := o.Records.Load(ctx)
 	if err != nil {
@@ -188,9 +188,12 @@ const requestTries = 3
 func (c *Compactor) Overflow(ctx context.Context, times int) bool {
 	p := c.meter.policy()
 	window := c.o.Window()
-	c.view.reshape(c.meter)
+	if anchor := c.view.Counted; anchor.Prompt > 0 {
+		c.meter.refused = float64(anchor.Prompt) / float64(anchor.Estimate)
+	}
 	s := c.view
-	used := c.meter.used(s)
+	c.view.reshape(c.meter)
+	used := c.meter.used(c.view)
 	goal := min(int(p.BackgroundThreshold*float64(window)), used-used/8)
 	if times > 1 {
 		goal = min(goal, used/2)

@@ -81,9 +81,9 @@ func TestCutsKeepCallsWithResults(t *testing.T) {
 			keep := rapid.IntRange(0, len(lines)+1).Draw(rt, "keep")
 			tail := rapid.IntRange(0, s.MessageCost).Draw(rt, "tail")
 			sp := planSpan(s, need, tailLimits{keep, rapid.IntRange(0, len(lines)+1).Draw(rt, "turns"), tail})
-			left := lines[len(sp.lines):]
+			left := lines[len(sp.messages):]
 			check.Require(rt, len(left) == 0 || left[0].Role == llm.RoleUser, "the rest does not start with a user")
-			for _, l := range sp.lines {
+			for _, l := range sp.messages {
 				check.Require(rt, s.Open == 0 || l.Turn < s.Open, "the cut %d is inside the open turn %d", l.Seq, s.Open)
 			}
 			calls := 0

@@ -70,7 +70,7 @@ func TestWhatIsDueInOrder(t *testing.T) {
 		byExtractive := false
 		if j := c.now().next(); j != nil {
 			got = j.row
-			byExtractive = j.extractive
+			byExtractive = j.extractive()
 		}
 		check.Equal(t, tt.claim, got.Trigger, tt.trigger)
 		check.Equal(t, tt.claim+": span", got.Span, Span{From: tt.from, To: tt.to})
@@ -86,5 +86,5 @@ func TestPlaceholdersAreFilledFirst(t *testing.T) {
 	c.view.Head.Stack[1] = Summary{ID: 6, Kind: Placeholder, Span: Span{From: 31, To: 40}}
 	j := c.now().planFill()
 	check.Require(t, j != nil, "nothing is filled")
-	check.That(t, j.fills && j.extractive && j.repaired.ID == 6 && j.row.Span == Span{From: 31, To: 40}, "got %+v", j)
+	check.That(t, j.fills() && j.extractive() && j.repaired.ID == 6 && j.row.Span == Span{From: 31, To: 40}, "got %+v", j)
 }

@@ -58,8 +58,8 @@ func (c *Compactor) Reread(ctx context.Context) error {
 func ended(prepared []Summary, now transcript.Snapshot) (rows []Summary) {
 	for _, row := range prepared {
 		row.State = Stale
-		for _, shown := range now.Head.Rows() {
-			if shown.ID == row.ID || slices.Contains(shown.Children, row.ID) {
+		for _, applied := range now.Head.Rows() {
+			if applied.ID == row.ID || slices.Contains(applied.Children, row.ID) {
 				row.State = Applied
 			}
 		}
@@ -82,37 +82,65 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	c.flush(ctx)
 	if w := c.queued; w != nil {
 		c.queued = nil
+		e := c.canceled(Summary{Trigger: w.Trigger, Kind: Leaf})
 		w.progress.answer(c.notify(Event{State: EventNoop, Trigger: w.Trigger, Kind: Leaf, Window: c.o.Window(), Error: reasonUndone}))
-		used := c.meter.used(c.view)
-		return Event{State: EventUndone, Stopped: true, Trigger: w.Trigger, Kind: Leaf, BeforeTokens: used, AfterTokens: used, Window: c.o.Window()}, nil
+		return e, nil
 	}
-	if j := c.busy; j != nil && j.act && !j.undone {
+	if j := c.busy; j != nil && j.isAct() && j.stopped != byUndo {
 		return c.cancelJob(ctx, j)
+	}
+	if row := c.waitingAct(); row.ID != 0 {
+		return c.cancelSummary(ctx, row)
 	}
 	return c.undoApplied(ctx)
 }
 
-// cancelJob cancels a job whose summary is not applied yet. Its messages are spared as if it had been undone.
+// waitingAct returns the latest summary that is finished but has to wait, unless it was prepared ahead, or follows from others. The
+// zero value: there is none.
+func (c *Compactor) waitingAct() (latest Summary) {
+	for _, row := range c.view.prepared() {
+		if isAct(row.Trigger) && row.ID > latest.ID {
+			latest = row
+		}
+	}
+	return latest
+}
+
+// cancelJob cancels a job whose summary is not applied yet.
 func (c *Compactor) cancelJob(ctx context.Context, j *job) (Event, error) {
 	row := j.row
-	if i := slices.Index(transcript.IDs(c.view.prepared()), j.requested); i >= 0 {
+	if i := slices.Index(transcript.IDs(c.view.prepared()), j.origin().row.ID); i >= 0 {
 		row = c.view.prepared()[i] // which waits for this fold
 	}
+	e, err := c.cancelSummary(ctx, row)
+	if err != nil {
+		return e, err
+	}
+	j.stopped = byUndo
+	j.cancel()
+	none := c.reports.event(row, EventNoop)
+	none.Error = reasonUndone
+	j.origin().progress.answer(none)
+	return e, nil
+}
+
+// cancelSummary cancels a summary that is not applied yet. Its messages are spared as if it had been undone.
+func (c *Compactor) cancelSummary(ctx context.Context, row Summary) (Event, error) {
 	_, err := c.commit(ctx, func(s *transcript.State) (transcript.Change, error) { return s.Cancel(row.Span), nil })
 	if err != nil {
 		return Event{}, c.notUndone(err)
 	}
-	j.undone = true
-	j.cancel()
 	c.undoLifted = false
-	none := c.reports.event(row, EventNoop)
-	none.Error = reasonUndone
-	j.progress.answer(none)
+	return c.canceled(row), nil
+}
+
+// canceled reports what was canceled before it was applied.
+func (c *Compactor) canceled(row Summary) Event {
 	e := c.reports.event(row, EventUndone)
 	e.Stopped = true
 	e.BeforeTokens = c.meter.used(c.view)
 	e.AfterTokens = e.BeforeTokens
-	return c.notify(e), nil
+	return c.notify(e)
 }
 
 func (c *Compactor) undoApplied(ctx context.Context) (Event, error) {

@@ -75,12 +75,12 @@ const minResult = 48
 // hide puts a span behind a placeholder: first its row, then the view. If the disk refuses, the
 // view changes anyway and the row is written later. What is hidden in memory alone is older, so it is
 // written with the row.
-func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
+func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp turnSpan) {
 	var before view
 	change, err := c.commit(ctx, func(stored *transcript.State) (none transcript.Change, err error) {
 		before = c.view
 		sp = sp.without(before.Head.Stack)
-		if len(sp.lines) == 0 {
+		if len(sp.messages) == 0 {
 			return none, nil
 		}
 		row := Summary{Span: sp.Span, Trigger: trigger, AwaitsModel: before.addressed && c.models.has(c.o.Policy())}
@@ -100,7 +100,7 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 	}
 	used := c.meter.used(before)
 	if err != nil {
-		c.view.View = c.view.Hide(sp.Span) // of sp.lines some may have been deleted
+		c.view.View = c.view.Hide(sp.Span) // of sp.messages some may have been deleted
 		c.o.Log.Warn("save_truncation_failed", "effect", "kept in memory until the disk accepts it", "error", err)
 	}
 	i := slices.IndexFunc(c.view.Head.Stack, func(row Summary) bool { return row.Covers(sp.To) })
@@ -119,12 +119,12 @@ func (c *Compactor) hide(ctx context.Context, trigger Trigger, sp lineSpan) {
 	c.notify(e)
 }
 
-func (sp lineSpan) without(stack []Summary) lineSpan {
-	left, covered := transcript.Uncovered(sp.lines, stack)
-	if len(left) > 0 && len(left) < len(sp.lines) {
+func (sp turnSpan) without(stack []Summary) turnSpan {
+	left, covered := transcript.Uncovered(sp.messages, stack)
+	if len(left) > 0 && len(left) < len(sp.messages) {
 		sp.Span = Span{From: left[0].Seq, To: left[len(left)-1].Seq}
 	}
-	return lineSpan{sp.Span, left, sp.tokens - covered}
+	return turnSpan{sp.Span, left, sp.tokens - covered}
 }
 
 // flush writes what an emergency could only hide in memory, and the end of contexts that are still

@@ -80,7 +80,7 @@ func Refused(messages []llm.Message) string { return llmtest.Refused(llmtest.Joi
 // Row returns the row of a piece of work; summarizes says whether the piece makes its summary.
 func (w Work) Row() (row Summary, summarizes bool) {
 	_, summarizes = w.step.(summarizing)
-	return w.job.row, summarizes
+	return w.row, summarizes
 }
 
 func StackCost(rows []Summary) int { return transcript.StackCost(rows) }

@@ -13,27 +13,27 @@ import (
 	"cairn/transcript"
 )
 
-// A failed compaction: what is reported and logged, and when the next attempt is made.
+// A failed compaction: what is reported and logged, and when the next attempt follows.
 
 func (c *Compactor) fail(j *job, err error) {
 	changed := errors.Is(err, worker.ErrChanged)
 	if j.ctx.Err() == nil && !changed { // otherwise it was stopped
 		c.retries.after(j, err, c.o.Now(), c.view.Head.Rows())
-		c.o.Log.Log(c.ctx, c.reports.levelFor(err, !j.extractive), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
+		c.o.Log.Log(c.ctx, c.reports.levelFor(err, !j.extractive()), "compaction_failed", append(llm.LogAttrs(err), "trigger", j.row.Trigger, "by", j.row.By)...)
 	}
 	e := c.reports.event(j.row, EventFailed)
 	e.BeforeTokens = c.meter.used(c.view)
 	e.Stopped = j.ctx.Err() != nil
 	e.Error = inWords(err)
 	switch {
-	case j.undone:
+	case j.stopped == byUndo:
 		e.State = EventNoop
 		e.Error = reasonUndone
 	case changed:
 		e.State = EventNoop
 	}
 	c.notify(e)
-	if j.requested == 0 {
+	if j.first == nil {
 		j.progress.answer(e) // it may have failed before it had a row
 	}
 }
@@ -46,7 +46,7 @@ func inWords(err error) string {
 	return fmt.Sprintf("%s; nothing was lost", cmp.Or(reasonFor(err), "the summary could not be created or saved"))
 }
 
-// reasonFor returns why no summary was made, in words for people; "" if the reason is of no use to
+// reasonFor returns why there is no summary, in words for people; "" if the reason is of no use to
 // them.
 func reasonFor(err error) string {
 	var refused judge.Refusal
@@ -83,7 +83,7 @@ func modelDeclines(err error) bool {
 func (c *Compactor) instead(j *job, err error) *job {
 	repair := j.repaired.ID != 0
 	declined := modelDeclines(err)
-	if j.extractive || j.ctx.Err() != nil || j.unchanged.Err() != nil || !declined && (repair || j.row.Kind != Rollup) {
+	if j.extractive() || j.ctx.Err() != nil || j.unchanged.Err() != nil || !declined && (repair || j.row.Kind != Rollup) {
 		return nil
 	}
 	apart := *j
@@ -102,9 +102,6 @@ func (c *Compactor) instead(j *job, err error) *job {
 		}
 		apart.row.Declined = d
 	}
-	apart.extractive = true
-	apart.modelFollows = true
-	apart.allowed = true
 	apart.record = nil
 	apart.row.ID = 0
 	apart.row.By = ByExtractive

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/compactor"
+	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/llm"
 	"cairn/testkit/check"
@@ -240,4 +241,28 @@ func TestStoppedSummaryIsMarked(t *testing.T) {
 		e := r.last(compactor.EventFailed)
 		check.That(t, e.Stopped && strings.Contains(e.Error, "stopped before the summary was ready"), "got %+v", e)
 	})
+}
+
+// panickyRecords breaks where a summary is stored.
+type panickyRecords struct{ compactor.Records }
+
+func (r panickyRecords) Begin(ctx context.Context, row compactor.Summary) (compactor.Job, error) {
+	j, err := r.Records.Begin(ctx, row)
+	return panickyJob{j}, err
+}
+
+type panickyJob struct{ compactor.Job }
+
+func (panickyJob) Store(context.Context, summarize.Summary) ([]summarize.MemoryDraft, error) {
+	panic("store")
+}
+
+// A panic behind the summarizer leaves no row that seems to be running.
+func TestPanicWhileASummaryIsStored(t *testing.T) {
+	r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary}, func(o *compactor.Options) { o.Records = panickyRecords{o.Records} })
+	r.chat(40)
+	r.compactAndWait()
+	check.Equal(t, "failures", r.seen(compactor.EventFailed), 1)
+	check.Equal(t, "failed rows", r.count("SELECT count(*) FROM compactions WHERE state = 'failed'"), 1)
+	check.Equal(t, "running rows", r.count("SELECT count(*) FROM compactions WHERE state = 'running'"), 0)
 }

@@ -2,7 +2,7 @@ package compactor
 
 import "cairn/chat"
 
-// FeedBatch is the most messages that one transaction writes or reads.
+// FeedBatch is the maximum number of messages that one transaction writes or reads.
 const FeedBatch = 200
 
 // Feed adds past messages, which get no reply, to a conversation, in batches that fit below the

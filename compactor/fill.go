@@ -16,15 +16,13 @@ func (pl *planner) planFill() *job {
 	s := pl.now
 	p := pl.policy
 	used := pl.meter.used(s)
-	extractive, _ := pl.models.choose(p, s.addressed, pl.retries, now)
 	for _, row := range s.Head.Rows() {
-		filled := func(r Summary) bool { return row.Within(r.Span) } // a text that was made before the placeholder grew is too short
+		filled := func(r Summary) bool { return row.Within(r.Span) } // a text from before the placeholder grew is too short
 		waits := pl.isSpared(row.Span) || now.Before(pl.retries.repairs[row.ID].retryAt)
 		if waits || row.ID == 0 || row.Kind != Placeholder || slices.ContainsFunc(pl.now.prepared(), filled) {
 			continue
 		}
 		if j := pl.repairOf(row, s, used, true); j != nil {
-			j.modelFollows = !extractive
 			j.row.Declined = row.Declined
 			j.row.AwaitsModel = j.row.AwaitsModel || row.AwaitsModel && pl.models.has(p)
 			return j

@@ -4,10 +4,10 @@ import "slices"
 
 // Which two summaries the extractive summarizer folds.
 
-// mostLopsided is how many times as many messages the larger of two rows that are folded may have as the smaller. Below 16 a fold
+// maxRatio is how many times as many messages the larger of two rows that are folded may have as the smaller. Below 16 a fold
 // spreads detail less evenly over a conversation of some hundred messages: with 8 its summaries retained a tenth less of the
 // messages that answer questions (bench retention).
-const mostLopsided = 16
+const maxRatio = 16
 
 // balanced returns the pair of neighbours over the fewest messages for which may returns true, of those that are over about as
 // many; if there is none, of all. A fold chooses among all that its rows were chosen from. If a row over thousands of messages
@@ -15,7 +15,7 @@ const mostLopsided = 16
 // first, and a message has the same share of the cost in any conversation.
 func balanced(stack []Summary, may func(a, b Summary) bool) (pair []Summary) {
 	alike := func(a, b Summary) bool {
-		return may(a, b) && max(a.Messages, b.Messages) <= mostLopsided*min(a.Messages, b.Messages)
+		return may(a, b) && max(a.Messages, b.Messages) <= maxRatio*min(a.Messages, b.Messages)
 	}
 	pair = lightest(stack, alike)
 	if pair != nil {
@@ -57,14 +57,9 @@ func (pl *planner) foldAfter(j *job, running []*job) *job {
 			pl.inWork = append(pl.inWork, other.row)
 		}
 	}
-	fold := pl.foldIfFull(pl.ahead(), j.extractive && (j.fills || j.row.Declined.Times == 0))
+	fold := pl.foldIfFull(pl.ahead(), j.extractive() && (j.fills() || j.row.Declined.Times == 0))
 	if fold != nil {
 		fold.row.Focus = j.row.Focus
-		fold.fills = j.fills
-		fold.allowed = true
-		if j.unfocused {
-			fold.row.Focus = ""
-		}
 	}
 	return fold
 }

@@ -1,7 +1,6 @@
 package compactor
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -10,40 +9,61 @@ import (
 
 // job is one background job: a row to make, and who makes it.
 type job struct {
-	ctx          context.Context
-	cancel       context.CancelFunc
-	unchanged    context.Context // ends when people change its messages: then it makes no further request
-	outdate      context.CancelFunc
-	row          Summary
-	tokens       int     // estimated tokens of the span when it was planned
-	maxTokens    int     // limit of the text in tokens, if below the policy's; 0: the policy's
-	repaired     Summary // the row that this replaces, whole or in part; its ID is 0: none
-	extractive   bool    // made by the extractive summarizer
-	fills        bool    // fills a placeholder, in parallel with the worker
-	modelFollows bool    // a model will read the span later and extract the memories then
-	policy       Policy
-	children     []Summary // of a rollup
-	allowed      bool      // skip Before
-	unfocused    bool      // its focus must not be written any more
-	restarts     bool      // ForgetFocus has stopped the writing of its row
-	act          bool      // people, the model or a level set it off, or what waits for it
-	undone       bool      // an undo has canceled it
-	record       Job       // nil: its row is not written yet
-	progress     *Progress // of the request that waits for the job; nil: none does
-	requested    int64     // the row of the job that led to this one, which may wait for it; 0: none did
+	ctx       context.Context
+	cancel    context.CancelFunc
+	stopped   stopped
+	unchanged context.Context // ends when people change its messages: then it makes no further request
+	outdate   context.CancelFunc
+
+	row       Summary   // its By says who makes it
+	record    Job       // nil: the row is not written yet
+	tokens    int       // estimated tokens of the span when it was planned
+	maxTokens int       // limit of the text in tokens, if below the policy's; 0: the policy's
+	repaired  Summary   // the row that this replaces, in full or in part; its ID is 0: none
+	children  []Summary // of a rollup
+	policy    Policy
+
+	first    *job      // the job that led to this one, which folds rows for its summary, or stands in for it; nil: none did
+	progress *Progress // of the request for it; nil: nobody requested it
 }
+
+// stopped says why a job was stopped before its end, if the reason is in the conversation.
+type stopped int
+
+const (
+	notStopped stopped = iota
+	toRestart          // somebody wants the focus in its row to be forgotten: the row is written again
+	byUndo
+)
+
+// origin returns the job that everything began with. Who requested that waits for what it leads to.
+func (j *job) origin() *job {
+	if j.first != nil {
+		return j.first
+	}
+	return j
+}
+
+// extractive reports whether the extractive summarizer makes the row.
+func (j *job) extractive() bool { return j.row.By == ByExtractive }
+
+// fills reports whether it fills a placeholder, or folds rows for that, in parallel with the worker.
+func (j *job) fills() bool { return j.origin().repaired.Kind == Placeholder }
+
+// isAct reports whether an undo cancels it.
+func (j *job) isAct() bool { return isAct(j.origin().row.Trigger) }
+
+// isAct reports whether people, the model or a level set off what a trigger started: an undo takes it back.
+func isAct(trigger Trigger) bool { return trigger != OnPrepare && !trigger.IsUpkeep() }
 
 // mayWait reports whether j can be left to the next start of the program.
 func (j *job) mayWait() bool {
-	return !j.extractive && (j.repaired.ID != 0 || j.row.Trigger == OnPrepare)
+	return !j.extractive() && (j.repaired.ID != 0 || j.row.Trigger == OnPrepare)
 }
-
-func (j *job) requestedRow() int64 { return cmp.Or(j.requested, j.row.ID) }
 
 func (pl *planner) newJob(trigger Trigger, kind Kind, tokens int, extractive bool) *job {
 	p := pl.policy
-	j := &job{tokens: tokens, extractive: extractive, policy: p}
-	j.act = trigger != OnPrepare && !trigger.IsUpkeep()
+	j := &job{tokens: tokens, policy: p}
 	j.row = Summary{Kind: kind, By: ByWorker, State: Running, Trigger: trigger, Focus: p.Focus}
 	if extractive {
 		j.row.By, j.row.AwaitsModel = ByExtractive, pl.models.has(p) && (pl.now.addressed || trigger == OnManual)
@@ -55,8 +75,8 @@ func (pl *planner) newJob(trigger Trigger, kind Kind, tokens int, extractive boo
 
 // planLeaf plans the summary of a span; nil if the span is empty, or is spared because its summary
 // was undone. Spans that the worker declined go to the extractive summarizer.
-func (pl *planner) planLeaf(sp lineSpan, trigger Trigger, extractive bool) *job {
-	if len(sp.lines) == 0 || (trigger == OnBackground || trigger == OnPrepare) && pl.isSpared(sp.Span) {
+func (pl *planner) planLeaf(sp turnSpan, trigger Trigger, extractive bool) *job {
+	if len(sp.messages) == 0 || (trigger == OnBackground || trigger == OnPrepare) && pl.isSpared(sp.Span) {
 		return nil
 	}
 	declined := !extractive && sp.From <= pl.retries.declinedTo
@@ -64,10 +84,10 @@ func (pl *planner) planLeaf(sp lineSpan, trigger Trigger, extractive bool) *job 
 	if declined {
 		j.row.AwaitsModel, j.row.Declined = true, Declined{Times: 1, By: pl.models.o.Worker.Name()}
 	}
-	first := sp.lines[0]
-	last := sp.lines[len(sp.lines)-1]
+	first := sp.messages[0]
+	last := sp.messages[len(sp.messages)-1]
 	j.row.Span = sp.Span
-	j.row.Messages = len(sp.lines)
+	j.row.Messages = len(sp.messages)
 	j.row.FromTime = first.Time
 	j.row.ToTime = last.Time
 	return j

@@ -13,7 +13,7 @@ import (
 // lastRequest describes the last request.
 type lastRequest struct {
 	rendering transcript.Rendering
-	shown     int       // the revision of its view
+	viewed    int       // the revision of its view
 	at        time.Time // which determines the age of the provider's cache
 	measured
 }
@@ -33,7 +33,7 @@ type measured struct {
 // next returns the request for a view.
 func (r *lastRequest) next(system string, v view, m meter, now time.Time) Prompt {
 	r.at = now
-	r.shown = v.Revision
+	r.viewed = v.Revision
 	r.measure(v, m)
 	messages := r.rendering.Next(system, v.View)
 	return Prompt{
@@ -51,8 +51,8 @@ func (r *lastRequest) measure(v view, m meter) {
 		spare: m.o.Window() - m.prompt(v) - answer - uncertain,
 	}
 	_, r.context, _ = v.RunningContext()
-	for _, shown := range v.Messages {
-		r.pictures += shown.As.Pictures * chat.PictureTokens
+	for _, m := range v.Messages {
+		r.pictures += m.As.Pictures * chat.PictureTokens
 	}
 }
 
@@ -84,7 +84,7 @@ const (
 	maxCountedPart = 4
 
 	// minSample is the smallest estimate, in tokens, from which the factor is learned: in a shorter
-	// prompt the server's own additions weigh too much.
+	// prompt what the server adds weighs too much.
 	minSample = 400
 )
 

@@ -17,6 +17,8 @@ type meter struct {
 	o      *Options
 	system int // tokens of the system prompt, estimated
 	tools  int // tokens of the tools, estimated
+
+	refused float64 // real tokens for one estimated in a prompt of this turn that was too long; 0: none was
 }
 
 func newMeter(o *Options) meter {
@@ -77,19 +79,25 @@ func (m meter) frame() int {
 }
 
 func (m meter) real(estimated int) int {
-	return int(math.Round(float64(estimated) * m.o.Learned().Factor()))
+	return int(math.Round(float64(estimated) * m.factor()))
 }
 
 func (m meter) estimated(real int) int {
-	return int(float64(real) / m.o.Learned().Factor())
+	return int(float64(real) / m.factor())
 }
+
+// factor returns the real tokens for one estimated. What the model's factor is slow to learn from one prompt is certain for the turn
+// that the prompt belongs to.
+func (m meter) factor() float64 { return max(m.o.Learned().Factor(), m.refused) }
 
 // effectiveWindow returns the tokens that budgets are shares of.
 func (m meter) effectiveWindow() int { return m.o.Policy().Window(m.o.Window()) }
 
 // budget returns about the effective window in estimated tokens; it rarely changes. The shares of the window
 // that single parts may take are shares of this.
-func (m meter) budget() int { return m.effectiveWindow() * 100 / m.o.Learned().Scale() }
+func (m meter) budget() int {
+	return m.effectiveWindow() * 100 / max(m.o.Learned().Scale(), int(100*m.refused))
+}
 
 // reserve returns the tokens that count as used because the reply will take them.
 func (m meter) reserve() int { return Reserve(m.o.MaxOutput, m.effectiveWindow()) }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"cairn/compactor/worker"
-	"cairn/llm"
 	"cairn/prompts"
 )
 
@@ -22,9 +21,6 @@ func newModels(o *Options) models {
 		Spend: o.Spend, Spent: o.Spent, Slots: o.Slots, Open: o.Open, Log: o.Log, Now: o.Now,
 	}}
 }
-
-// learnedOf returns what is known about the worker's model, or about the fallback.
-func learnedOf(model llm.Model) *llm.Learned { return llm.LearnedOf(model, new(llm.Learned)) }
 
 // has reports whether p lets a model make summaries, though perhaps not right now.
 func (m models) has(p Policy) bool {

@@ -212,8 +212,8 @@ func edits(a, b string) int {
 	return row[len(b)]
 }
 
-// Nearest returns at most most of known, the most similar to word first.
-func Nearest(word string, known []string, most int) []string {
+// Nearest returns at most limit of known, the most similar to word first.
+func Nearest(word string, known []string, limit int) []string {
 	distance := make(map[string]int, len(known))
 	for _, k := range known {
 		distance[k] = edits(word, k)
@@ -223,5 +223,5 @@ func Nearest(word string, known []string, most int) []string {
 	}
 	sorted := slices.Clone(known)
 	slices.SortStableFunc(sorted, func(a, b string) int { return distance[a] - distance[b] })
-	return sorted[:min(most, len(sorted))]
+	return sorted[:min(limit, len(sorted))]
 }

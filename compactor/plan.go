@@ -72,17 +72,17 @@ func (p Policy) fraction(l level) float64 {
 // minSpan is the size, in tokens, below which the summary of a span would not be shorter.
 const minSpan = transcript.MinSummary + headingCost
 
-// lineSpan is a run of whole turns, oldest first.
-type lineSpan struct {
+// turnSpan is a run of whole turns, oldest first.
+type turnSpan struct {
 	Span
-	lines  []transcript.Verbatim
-	tokens int
+	messages []transcript.Verbatim
+	tokens   int
 }
 
 // planSpan takes whole turns, oldest first, until they cost at least need tokens or the spared tail
 // starts. From reaches back to the preceding compaction, so that deleted messages in between are
 // covered too. An empty span means that nothing may leave.
-func planSpan(s view, need int, tail tailLimits) lineSpan {
+func planSpan(s view, need int, tail tailLimits) turnSpan {
 	end := s.tailStart(tail)
 	n := 0
 	tokens := 0
@@ -98,9 +98,9 @@ func planSpan(s view, need int, tail tailLimits) lineSpan {
 		}
 	}
 	if n == 0 {
-		return lineSpan{}
+		return turnSpan{}
 	}
-	sp := lineSpan{Span{From: s.Messages[0].Seq, To: s.Messages[n-1].Seq}, s.Messages[:n], tokens}
+	sp := turnSpan{Span{From: s.Messages[0].Seq, To: s.Messages[n-1].Seq}, s.Messages[:n], tokens}
 	for _, row := range s.Head.Stack { // in order
 		if row.To < s.Messages[0].Seq {
 			sp.From = row.To + 1
@@ -109,24 +109,9 @@ func planSpan(s view, need int, tail tailLimits) lineSpan {
 	return sp
 }
 
-// planAhead takes the oldest whole turns that together cost about tokens. It returns an empty span
-// if less than that is older than the tail: a smaller piece is not worth a call.
-func planAhead(s view, tokens, tail int) lineSpan {
-	end := s.tailStart(tailLimits{messages: len(s.Messages), tokens: tail})
-	if transcript.CostOf(s.Messages[:end]) < tokens {
-		return lineSpan{}
-	}
-	sp := planSpan(s, tokens, tailLimits{})
-	shorter := sp.withoutLastTurn()
-	if sp.tokens > tokens && shorter.tokens >= tokens/2 { // otherwise little would be left
-		return shorter
-	}
-	return sp
-}
-
 // planNearest takes the oldest whole turns that come nearest to need tokens, at least one and enough for a summary, older
 // than the spared tail.
-func planNearest(s view, need int, tail tailLimits) lineSpan {
+func planNearest(s view, need int, tail tailLimits) turnSpan {
 	sp := planSpan(s, need, tail)
 	shorter := sp.withoutLastTurn()
 	if shorter.tokens >= minSpan && need-shorter.tokens < sp.tokens-need {
@@ -135,18 +120,28 @@ func planNearest(s view, need int, tail tailLimits) lineSpan {
 	return sp
 }
 
-// withoutLastTurn returns the span without its last turn; without lines if it has only one.
-func (sp lineSpan) withoutLastTurn() lineSpan {
+// planAhead is planNearest for what no level demands yet. The span is empty if less than that is older than the tail: a smaller
+// piece is not worth a call.
+func planAhead(s view, tokens, tail int) turnSpan {
+	newest := tailLimits{messages: len(s.Messages), tokens: tail}
+	if transcript.CostOf(s.Messages[:s.tailStart(newest)]) < tokens {
+		return turnSpan{}
+	}
+	return planNearest(s, tokens, newest)
+}
+
+// withoutLastTurn returns the span without its last turn; without messages if it has only one.
+func (sp turnSpan) withoutLastTurn() turnSpan {
 	n := 0
-	if len(sp.lines) > 0 {
-		n = lastTurn(sp.lines)
+	if len(sp.messages) > 0 {
+		n = lastTurn(sp.messages)
 	}
 	if n == 0 {
-		return lineSpan{}
+		return turnSpan{}
 	}
-	sp.tokens -= transcript.CostOf(sp.lines[n:])
-	sp.lines = sp.lines[:n]
-	sp.To = sp.lines[n-1].Seq
+	sp.tokens -= transcript.CostOf(sp.messages[n:])
+	sp.messages = sp.messages[:n]
+	sp.To = sp.messages[n-1].Seq
 	return sp
 }
 
@@ -154,7 +149,7 @@ func (sp lineSpan) withoutLastTurn() lineSpan {
 // they cost no more than tokens. The zero value spares nothing.
 type tailLimits struct{ messages, turns, tokens int }
 
-// tailStart returns the index of the first line that no span may reach.
+// tailStart returns the index of the first message that no span may reach.
 func (s view) tailStart(tail tailLimits) int {
 	end := tailStart(s.Messages, s.Open, tail)
 	if s.beyond != 0 {
@@ -163,7 +158,7 @@ func (s view) tailStart(tail tailLimits) int {
 	return end
 }
 
-// tailStart returns the index of the first line that stays: the tail, in which the newest turn
+// tailStart returns the index of the first message that stays: the tail, in which the newest turn
 // stays however large it is, and the turn that is not answered yet.
 func tailStart(lines []transcript.Verbatim, open int64, tail tailLimits) int {
 	end := len(lines)
@@ -205,8 +200,8 @@ func planFold(s view, except []Summary, fanIn int, extractive bool) []Summary {
 	stack := s.Head.Stack
 	adjacent := func(a, b Summary) bool { return !overlaps(except, a) && !overlaps(except, b) && s.adjacent(a, b) }
 	if extractive {
-		own := func(a, b Summary) bool { return adjacent(a, b) && a.NeedsRepair() && b.NeedsRepair() }
-		if pair := balanced(stack, own); pair != nil {
+		repairable := func(a, b Summary) bool { return adjacent(a, b) && a.NeedsRepair() && b.NeedsRepair() }
+		if pair := balanced(stack, repairable); pair != nil {
 			return pair
 		}
 		return balanced(stack, adjacent)
@@ -224,16 +219,16 @@ func planFold(s view, except []Summary, fanIn int, extractive bool) []Summary {
 	return lightest(stack, adjacent)
 }
 
-// tooLarge returns the only summary of a stack if it has more than most tokens, as one of a larger
+// tooLarge returns the only summary of a stack if it has more than limit tokens, as one of a larger
 // window may; else nil. It is folded alone, but not again and again.
-func (s view) tooLarge(most int) []Summary {
+func (s view) tooLarge(limit int) []Summary {
 	stack := s.Head.Stack
 	if len(stack) != 1 {
 		return nil
 	}
 	only := stack[0]
 	foldable := only.ID != 0 && !only.Cut && only.Kind != Placeholder && only.Level < transcript.MaxLevel
-	if !foldable || only.Tokens <= most {
+	if !foldable || only.Tokens <= limit {
 		return nil
 	}
 	return stack

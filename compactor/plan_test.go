@@ -108,7 +108,7 @@ func TestSpansEndBeforeWhatIsNotRead(t *testing.T) {
 	check.Equal(t, "all that may leave", planSpan(s, 1000, tailLimits{}).Span, Span{From: s.Messages[0].Seq, To: s.Messages[1].Seq})
 	check.Equal(t, "ahead", planAhead(s, 200, 0).Span, Span{From: s.Messages[0].Seq, To: s.Messages[1].Seq})
 	s.beyond = s.Messages[0].Seq
-	check.Len(t, "nothing", planSpan(s, 1000, tailLimits{}).lines, 0)
+	check.Len(t, "nothing", planSpan(s, 1000, tailLimits{}).messages, 0)
 }
 
 func TestSpanReachesItsNeighbors(t *testing.T) {
@@ -198,7 +198,7 @@ func TestPlanAhead(t *testing.T) {
 		"but not with much before it":                  {[]int{1200, 5000, 10, 900}, 1, 1200},
 	} {
 		sp := planAhead(turns(one(tt.sizes...)...), 2000, 900)
-		check.EqualAll(t, name+": turns and tokens", []int{len(sp.lines), sp.tokens}, []int{tt.want, tt.cost})
+		check.EqualAll(t, name+": turns and tokens", []int{len(sp.messages), sp.tokens}, []int{tt.want, tt.cost})
 	}
 }
 

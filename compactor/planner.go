@@ -19,7 +19,7 @@ type planner struct {
 	at        time.Time
 	draining  bool      // work that can wait is left to the next start
 	appliedAt int64     // the next seq when messages were last summarized; 0: not yet
-	inWork    []Summary // rows being made; no fold includes them
+	inWork    []Summary // rows in progress; no fold includes them
 
 	// What a plan changes of these, its caller keeps for the next planner.
 	terms      map[string]func() []string // of the stack's texts, which job after job reads; nil while nothing is due
@@ -59,7 +59,6 @@ func (pl *planner) next() *job {
 	s = pl.ahead() // prepared spans are not summarized again
 	if pl.crowded(s) {
 		if j := pl.foldIfFull(s, extractive); j != nil {
-			j.allowed = true // the summary that waits for it was allowed
 			return j
 		}
 	}
@@ -160,7 +159,7 @@ func (pl *planner) planRequest(w Requested) (*job, string) {
 	s := pl.ahead()
 	sp := planSpan(s, s.MessageCost+1, pl.policy.tailLimits(pl.meter.budget()))
 	switch {
-	case w.Trigger == OnSelf && len(sp.lines) > 0 && s.Head.Spared.Overlaps(sp.Span):
+	case w.Trigger == OnSelf && len(sp.messages) > 0 && s.Head.Spared.Overlaps(sp.Span):
 		return nil, reasonSpared
 	case pl.retries.forbids(w.Trigger, pl.at):
 		return nil, pl.retries.reason(w.Trigger)

@@ -44,17 +44,17 @@ type Policy struct {
 	KeepFirstTurns  int `toml:"keep_first_turns" range:"0 to 20"`   // first addressed turns, with their replies, likewise
 	KeepLastN       int `toml:"keep_last_n" range:"0 to 500"`       // newest messages spared, rounded up to turns
 	KeepLastTurns   int `toml:"keep_last_turns" range:"0 to 500"`   // newest turns spared; the larger of both counts
-	PinBudget       int `toml:"pin_budget" range:"0 to 20000"`      // most tokens of first messages and pins together
-	TailTokens      int `toml:"tail_tokens" range:"500 to 200000"`  // most tokens that both may spare
+	PinBudget       int `toml:"pin_budget" range:"0 to 20000"`      // maximum tokens of first messages and pins together
+	TailTokens      int `toml:"tail_tokens" range:"500 to 200000"`  // maximum tokens that both may spare
 	SpanTokens      int `toml:"span_tokens" range:"500 to 200000"`  // tokens of one piece that is prepared
 	TargetPct       int `toml:"target_percentage" range:"10 to 50"` // a summary's length, in percent of its span
 	MaxSummary      int `toml:"max_summary_tokens" range:"200 to 200000"`
-	RollupFanIn     int `toml:"rollup_fan_in" range:"2 to 16"`               // most summaries folded into one
+	RollupFanIn     int `toml:"rollup_fan_in" range:"2 to 16"`               // maximum number of summaries folded into one
 	EarlierSessions int `toml:"earlier_sessions" range:"0 to 100"`           // shown as summaries
-	EarlierTokens   int `toml:"earlier_sessions_tokens" range:"0 to 100000"` // most tokens of them; 0: half of the stack's budget
-	MaxTurns        int `toml:"max_turns" range:"1 to 100"`                  // most calls of the worker's model per chunk
+	EarlierTokens   int `toml:"earlier_sessions_tokens" range:"0 to 100000"` // maximum tokens of them; 0: half of the stack's budget
+	MaxTurns        int `toml:"max_turns" range:"1 to 100"`                  // maximum calls of the worker's model per chunk
 	FailureLimit    int `toml:"failure_limit" range:"1 to 100"`              // failures until the extractive summarizer takes over
-	MaxMemories     int `toml:"max_memories" range:"0 to 1000"`              // most memories one compaction saves
+	MaxMemories     int `toml:"max_memories" range:"0 to 1000"`              // maximum number of memories one compaction saves
 
 	StackBudget float64 `toml:"stack_budget" range:"0.02 to 0.40"` // share of the window that the stack may take
 

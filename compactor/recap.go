@@ -28,8 +28,8 @@ type Recap struct {
 	Why    string // why no model made it, in words for people; "" if there is none
 }
 
-// mostOfRecap is the length of a recap, in tokens: it fits one message on any platform.
-const mostOfRecap = 350
+// maxRecap is the length of a recap, in tokens: it fits one message on any platform.
+const maxRecap = 350
 
 // Recap returns a function that summarizes the view, with emphasis on focus; the function may run in
 // any goroutine. It takes at most the policy's timeout. If no model can do it in one request, the
@@ -41,7 +41,7 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (func(context.Conte
 	s := c.view
 	p := c.meter.policy()
 	a := worker.Assignment{
-		Row: Summary{Focus: cmp.Or(focus, p.Focus)}, Target: mostOfRecap, Limit: mostOfRecap * 3 / 2,
+		Row: Summary{Focus: cmp.Or(focus, p.Focus)}, Target: maxRecap, Limit: maxRecap * 3 / 2,
 		MaxCalls: p.MaxTurns, Reasoning: p.Reasoning, Timeout: time.Duration(p.Timeout),
 	}
 	return func(ctx context.Context) (Recap, error) { return recap(ctx, s, c.models.by, a, &c.reports) }, nil
@@ -77,8 +77,8 @@ func recap(ctx context.Context, s view, w *worker.Worker, a worker.Assignment, r
 		reports.o.Log.Log(ctx, level, "recap_failed", "effect", "the extractive summarizer makes it", "error", err)
 		r.Why = cmp.Or(reasonFor(err), "the request to the model could not be made")
 	}
-	texts = append(texts, summarize.Extract(summarize.MessagesIn(items), mostOfRecap, 0, a.Row.Focus).Text)
-	r.Text = summarize.ShortenSummary(secrets.Mask(strings.TrimSpace(strings.Join(texts, "\n\n"))), mostOfRecap)
+	texts = append(texts, summarize.Extract(summarize.MessagesIn(items), maxRecap, 0, a.Row.Focus).Text)
+	r.Text = summarize.ShortenSummary(secrets.Mask(strings.TrimSpace(strings.Join(texts, "\n\n"))), maxRecap)
 	r.By = ByExtractive
 	return r, nil
 }
@@ -86,11 +86,11 @@ func recap(ctx context.Context, s view, w *worker.Worker, a worker.Assignment, r
 // summaries returns the texts above the messages, oldest first, and how many messages of the
 // conversation are hidden without one.
 func (s view) summaries() (texts []string, hidden int) {
-	add := func(row Summary, own bool) {
+	add := func(row Summary, ours bool) {
 		if row.Text != "" {
 			texts = append(texts, row.Marked())
 		}
-		if row.Kind == Placeholder && own {
+		if row.Kind == Placeholder && ours {
 			hidden += row.Messages
 		}
 	}
@@ -125,15 +125,15 @@ func (c *Compactor) Briefing(ctx context.Context, tokens int, question chat.Mess
 	return func() string { return s.briefing(tokens, question) }, nil
 }
 
-func (s view) briefing(most int, question chat.Message) string {
-	asked := summarize.ClippedItems([]chat.Message{question}, max(most/eachShare, 0))[0]
-	head, items := s.material(most/eachShare, question.Seq)
-	head, mark, end := tokens.Parts(head, min(most-asked.Tokens, most/headShare))
+func (s view) briefing(limit int, question chat.Message) string {
+	asked := summarize.ClippedItems([]chat.Message{question}, max(limit/eachShare, 0))[0]
+	head, items := s.material(limit/eachShare, question.Seq)
+	head, mark, end := tokens.Parts(head, min(limit-asked.Tokens, limit/headShare))
 	if mark != "" { // the end continues with a whole line: the rest of one may read as a line that nobody wrote
 		_, end, _ = strings.Cut(end, "\n")
 	}
 	head += mark + end
-	left := most - asked.Tokens - tokens.Estimate(head)
+	left := limit - asked.Tokens - tokens.Estimate(head)
 	older := len(items)
 	for ; older > 0 && items[older-1].Tokens <= left; older-- {
 		left -= items[older-1].Tokens
@@ -150,21 +150,21 @@ func (s view) briefing(most int, question chat.Message) string {
 }
 
 // material returns the view as other models read it, without secrets: the text of the head, and the
-// messages without one of them, in at most most tokens each.
-func (s view) material(most int, without int64) (head string, items []summarize.Item) {
+// messages without one of them, in at most limit tokens each.
+func (s view) material(limit int, without int64) (head string, items []summarize.Item) {
 	head = s.HeadContent()
-	for _, shown := range s.Messages {
-		m := worker.WithoutSecrets([]chat.Message{*shown.Message})[0]
-		text := transcript.Show(m, transcript.Shape{ClipTo: most}).As.Text
+	for _, v := range s.Messages {
+		m := worker.WithoutSecrets([]chat.Message{*v.Message})[0]
+		text := transcript.Show(m, transcript.Shape{ClipTo: limit}).As.Text
 		switch {
 		case m.Seq == without || text == "":
 			continue
 		case m.Role == llm.RoleAssistant:
 			text = fmt.Sprintf("[#%d assistant] %s", m.Seq, text)
 		case m.Role == llm.RoleTool:
-			text = transcript.Show(m, transcript.Shape{ClipTo: min(most, summarize.MaxResult)}).As.Text
-			if len(shown.As.Text) < len(text) { // it is cleared
-				text = secrets.Mask(shown.As.Text)
+			text = transcript.Show(m, transcript.Shape{ClipTo: min(limit, summarize.MaxResult)}).As.Text
+			if len(v.As.Text) < len(text) { // it is cleared
+				text = secrets.Mask(v.As.Text)
 			}
 			text = fmt.Sprintf("[#%d result of %s] %s", m.Seq, chat.CleanName(m.Tool), text)
 		}

@@ -17,14 +17,14 @@ type Records interface {
 	// died with the process.
 	Load(ctx context.Context) (transcript.Snapshot, error)
 
-	// Reload returns what the view is rebuilt from, with Snapshot.Changed, and Snapshot.Running made of running, if the head is of
+	// Reload returns what the view is rebuilt from, with Snapshot.Changed, and Snapshot.Running from running, if the head is of
 	// another version than known. Otherwise it returns only that version and the prepared rows.
 	Reload(ctx context.Context, known int64, running []chat.Message) (transcript.Snapshot, error)
 
 	// Begin writes row in state running and returns its job.
 	Begin(ctx context.Context, row Summary) (Job, error)
 
-	// Commit writes a change that package transcript computed from s, a state made by
+	// Commit writes a change that package transcript computed from s, a state from
 	// transcript.Snapshot.State, and returns the committed head, in which new rows have their ids.
 	// transcript.ErrStale: the stored state is not s any more, and nothing has changed.
 	Commit(ctx context.Context, s *transcript.State, change transcript.Change) (Head, error)
@@ -46,7 +46,7 @@ type Records interface {
 	Measured(ctx context.Context, row int64, before, after int) error
 }
 
-// Job is one compaction being made.
+// Job is one compaction in progress.
 type Job = summarize.Job
 
 // commitTries is how often a change is decided: edits, deletions and pins in the meantime make it

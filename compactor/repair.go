@@ -63,7 +63,6 @@ func (pl *planner) repairOf(row Summary, s view, used int, fills bool) *job {
 	p := pl.policy
 	j := pl.newJob(OnRepair, Leaf, 0, fills)
 	j.repaired = row
-	j.fills = fills
 	j.row.Level = row.Level
 	j.row.Span = row.Span
 	j.row.FromTime = row.FromTime
@@ -95,8 +94,9 @@ func (pl *planner) repairOf(row Summary, s view, used int, fills bool) *job {
 // narrowed returns a function that returns the row that j makes. It limits a model's repair of
 // messages to what one request can contain.
 func (pl *planner) narrowed(j *job, records Records) func(context.Context) (Summary, error) {
-	if j.repaired.ID == 0 || j.extractive || j.row.Kind != Leaf {
-		return func(context.Context) (Summary, error) { return j.row, nil }
+	if j.repaired.ID == 0 || j.extractive() || j.row.Kind != Leaf {
+		row := j.row
+		return func(context.Context) (Summary, error) { return row, nil }
 	}
 	a := pl.assignment(j)
 	return func(ctx context.Context) (Summary, error) { return pl.models.by.Narrow(ctx, a, records.Span) }

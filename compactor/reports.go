@@ -67,7 +67,7 @@ func (r *reports) levelFor(err error, ofModel bool) slog.Level {
 	case errors.Is(err, ErrSpent):
 		return slog.LevelDebug
 	case llm.OfServer(err):
-		return learnedOf(r.o.Worker).Down.Begin()
+		return llm.LearnedOf(r.o.Worker, nil).Down.Begin()
 	}
 	return r.byModel.Begin()
 }
@@ -75,12 +75,12 @@ func (r *reports) levelFor(err error, ofModel bool) slog.Level {
 // worked ends the incident that a successful job resolves.
 func (r *reports) worked(j *job) {
 	incident := &r.byModel
-	if j.extractive {
+	if j.extractive() {
 		incident = &r.byExtractive
 	}
 	ended := incident.End()
-	if !j.extractive {
-		ended = learnedOf(r.o.Worker).Down.End() || ended
+	if !j.extractive() {
+		ended = llm.LearnedOf(r.o.Worker, nil).Down.End() || ended
 	}
 	if ended {
 		r.o.Log.Info("compactions_recovered", "by", j.row.By)

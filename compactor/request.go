@@ -78,7 +78,7 @@ func (c *Compactor) Compact(requested Requested) *Progress {
 	switch {
 	case c.busy == nil:
 		c.startRequest(w)
-	case w.Trigger != OnManual || c.queued != nil || !c.busy.undone && c.planner(w.over(c.meter)).coversAll(w.Trigger, c.busy.row):
+	case w.Trigger != OnManual || c.queued != nil || c.busy.stopped != byUndo && c.planner(w.over(c.meter)).coversAll(w.Trigger, c.busy.row):
 		w.progress.answer(c.refuse(w, reasonRunning))
 	default:
 		c.queued = &w
@@ -170,7 +170,7 @@ type Event struct {
 	Summary      string     `json:"summary"`
 	Error        string     `json:"error"` // why it failed or why there was nothing to do
 
-	// Stopped says that a failed one was stopped from outside, as by the end of the program, and is made later; that an
+	// Stopped says that a failed one was stopped from outside, as by the end of the program, and is tried again later; that an
 	// undone one was canceled before it was applied.
 	Stopped bool `json:"-"`
 
@@ -207,8 +207,8 @@ func (c *Compactor) notify(e Event) Event {
 	c.reports.write(e, c.view.Next)
 	if e.State == EventApplied || e.State == EventFailed || e.State == EventNoop {
 		for _, j := range c.running() {
-			if e.ID != 0 && e.ID == j.requestedRow() {
-				j.progress.answer(e)
+			if first := j.origin(); e.ID != 0 && e.ID == first.row.ID {
+				first.progress.answer(e)
 			}
 		}
 	}

@@ -61,18 +61,18 @@ func (r *retries) freed(tokens, ofSpan int, stuck bool, now time.Time, cooldown 
 	return true
 }
 
-// after determines when the next attempt is made after a failed job; shown are the rows that the head has. A row that
+// after determines when the next attempt is made after a failed job; applied are the rows of the head. A row that
 // cannot be repaired because of its content does not hold up other work; a model that does not answer does.
-func (r *retries) after(j *job, err error, now time.Time, shown []Summary) {
+func (r *retries) after(j *job, err error, now time.Time, applied []Summary) {
 	var provider *llm.Error
 	down := errors.As(err, &provider) && provider.Temporary() || errors.Is(err, context.DeadlineExceeded)
 	repair := j.repaired.ID != 0
 	switch {
-	case !repair && j.extractive:
+	case !repair && j.extractive():
 		r.failed(now, 0) // it needs no model, so the disk failed, which must not be retried without pause
 		r.extractiveRetryAt = r.retryAt
-	case !j.extractive && modelDeclines(err):
-		return // declined spans have their own backoff
+	case !j.extractive() && modelDeclines(err):
+		return // declined spans have another backoff
 	case !repair || down:
 		r.failed(now, 0)
 	}
@@ -80,7 +80,7 @@ func (r *retries) after(j *job, err error, now time.Time, shown []Summary) {
 		b := r.repairs[j.repaired.ID]
 		b.failed(now, 0)
 		r.repairs[j.repaired.ID] = b
-		known := transcript.IDs(shown)
+		known := transcript.IDs(applied)
 		maps.DeleteFunc(r.repairs, func(id int64, _ backoff) bool { return !slices.Contains(known, id) })
 	}
 }
@@ -89,7 +89,7 @@ func (r *retries) after(j *job, err error, now time.Time, shown []Summary) {
 func (c *Compactor) noteFreed(j *job) {
 	next := c.planner(j.policy).ahead() // it may still wait for a fold
 	full := levelOf(c.meter.used(next), c.o.Window(), c.meter.policy()) != levelNone
-	stuck := full && len(planSpan(next, 1, j.policy.tailLimits(c.meter.budget())).lines) == 0
+	stuck := full && len(planSpan(next, 1, j.policy.tailLimits(c.meter.budget())).messages) == 0
 	switch paused := c.retries.freed(j.tokens-j.row.Tokens, j.tokens, stuck, c.o.Now(), time.Duration(j.policy.Cooldown)); {
 	case paused:
 		c.o.Log.Log(c.ctx, c.reports.paused.Begin(), "compaction_paused",

@@ -20,14 +20,14 @@ const peopleShare = 4
 type Writer = transcript.Writer
 
 var (
-	ErrNotShown = transcript.ErrNotApplied
-	ErrNoLine   = transcript.ErrNoLine
-	ErrOnlyLine = transcript.ErrOnlyLine
-	ErrLongLine = transcript.ErrLongLine
+	ErrNotApplied = transcript.ErrNotApplied
+	ErrNoLine     = transcript.ErrNoLine
+	ErrOnlyLine   = transcript.ErrOnlyLine
+	ErrLongLine   = transcript.ErrLongLine
 )
 
-// MostOfLine is the most characters of a line that a person writes.
-const MostOfLine = transcript.MaxLine
+// MaxLine is the maximum number of characters of a line that a person writes.
+const MaxLine = transcript.MaxLine
 
 // NoRoomError says why there is no room for a line that a person wants to write.
 type NoRoomError struct{ Why string } // in words for people
@@ -35,7 +35,7 @@ type NoRoomError struct{ Why string } // in words for people
 func (e *NoRoomError) Error() string { return e.Why }
 
 // RewriteLine replaces a line of an applied summary of c, which people count from 1, as transcript.State.Rewrite does, and masks
-// secrets in it. The event says which version was made; its ID is 0 if nothing has changed. ErrNotShown, ErrNoLine, ErrOnlyLine,
+// secrets in it. The event says which version was made; its ID is 0 if nothing has changed. ErrNotApplied, ErrNoLine, ErrOnlyLine,
 // ErrLongLine and a NoRoomError say why the line cannot be rewritten; another error means that the disk refused. In either case
 // nothing has changed. Call it on the owner's goroutine.
 func RewriteLine(ctx context.Context, c *Compactor, id int64, number int, text string, by Writer) (Event, error) {

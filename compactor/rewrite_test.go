@@ -88,8 +88,8 @@ func TestRewriteIsRefused(t *testing.T) {
 		text   string
 		want   error
 	}{
-		"no such summary": {99, 1, "x", compactor.ErrNotShown}, "no such line": {id, 4, "x", compactor.ErrNoLine},
-		"line 0": {id, 0, "x", compactor.ErrNoLine}, "too long": {id, 1, strings.Repeat("x", compactor.MostOfLine+1), compactor.ErrLongLine},
+		"no such summary": {99, 1, "x", compactor.ErrNotApplied}, "no such line": {id, 4, "x", compactor.ErrNoLine},
+		"line 0": {id, 0, "x", compactor.ErrNoLine}, "too long": {id, 1, strings.Repeat("x", compactor.MaxLine+1), compactor.ErrLongLine},
 	} {
 		_, err := r.c.Rewrite(t.Context(), test.id, test.number, test.text)
 		check.Error(t, err, test.want)

@@ -28,13 +28,13 @@ func (pl *planner) whyNoRoom(head Head, freed []chat.Message) string {
 
 // fitsLines returns a NoRoomError if another head makes the prompt too large, or has too much text of people.
 func (pl *planner) fitsLines(head Head) error {
-	most := pl.policy.stackBudget(pl.meter.budget()) / peopleShare
+	limit := pl.policy.stackBudget(pl.meter.budget()) / peopleShare
 	theirs := 0
 	for _, row := range head.Rows() {
 		theirs += peopleCost(row)
 	}
-	if theirs > most {
-		return &NoRoomError{fmt.Sprintf("lines that people wrote would need %d tokens, but at most %d are allowed", theirs, most)}
+	if theirs > limit {
+		return &NoRoomError{fmt.Sprintf("lines that people wrote would need %d tokens, but at most %d are allowed", theirs, limit)}
 	}
 	if transcript.StackCost(head.Stack) <= transcript.StackCost(pl.now.Head.Stack) {
 		return nil

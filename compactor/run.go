@@ -8,7 +8,7 @@ import (
 	"cairn/transcript"
 )
 
-// A job is planned and starts; its row is written; its summary is made and stored; then it ends, and what it leads to starts.
+// A job is planned and starts; its row is written; its summary is written and stored; then it ends, and what it leads to starts.
 // The slow parts are Work.
 
 // Work returns the slow work that has become due since the last call. The owner runs each piece in any goroutine and passes its
@@ -22,10 +22,8 @@ func (c *Compactor) Work() []Work {
 // Done receives the result of a piece of work.
 func (c *Compactor) Done(r Result) {
 	j := r.job
-	restarts := j.restarts && !j.undone
-	j.restarts = false
-	if restarts {
-		j.row.Focus = ""
+	if j.stopped == toRestart {
+		j.stopped = notStopped
 		r.row.Focus = ""
 		if r.record == nil {
 			c.start(j)
@@ -39,6 +37,7 @@ func (c *Compactor) Done(r Result) {
 	case r.err != nil:
 		c.finish(j, r.err)
 	default:
+		r.row.Focus = j.row.Focus // it may have been forgotten meanwhile
 		j.row = r.row
 		c.view.setPrepared(append(slices.Clip(c.view.prepared()), j.row))
 		_ = c.Changed(c.ctx) // what it has read; with an error the next check tries again
@@ -81,33 +80,40 @@ func (c *Compactor) proceed() {
 func (c *Compactor) start(j *job) {
 	j.ctx, j.cancel = context.WithCancel(c.ctx)
 	j.unchanged, j.outdate = context.WithCancel(context.Background())
-	if j.unfocused {
-		j.row.Focus = ""
-	}
 	*c.holder(j) = j
 	first := beginning{narrow: c.planner(j.policy).narrowed(j, c.o.Records), records: c.o.Records}
-	if c.o.Before != nil && !j.allowed {
+	if c.o.Before != nil && !c.planner(j.policy).isAllowed(j) {
 		p := Proposal{Event: c.reports.event(j.row, EventStarted), Tokens: j.tokens, Focus: j.row.Focus}
 		p.BeforeTokens = c.meter.used(c.view)
 		first.before = func(ctx context.Context) (focus string, veto error) { return c.o.before(ctx, p) }
 	}
 	if first.before == nil || j.row.Trigger == OnSelf { // a turn waits for this answer and must not wait for Before
-		j.progress.began(c.reports.event(j.row, EventStarted))
+		j.origin().progress.began(c.reports.event(j.row, EventStarted))
 	}
-	c.work = append(c.work, Work{j, first, c.o.Log})
+	c.schedule(j, first)
 }
 
-// rowWritten has the summary of a job made whose row is written, unless Before forbids it or that failed.
+// isAllowed reports whether a job starts without Before, because what it makes room for or stands in for was allowed.
+func (pl *planner) isAllowed(j *job) bool {
+	return j.first != nil || j.row.Trigger == OnRollup && pl.crowded(pl.ahead())
+}
+
+// schedule hands a piece of a job's work to the owner.
+func (c *Compactor) schedule(j *job, s step) {
+	c.work = append(c.work, Work{job: j, ctx: j.ctx, row: j.row, step: s, log: c.o.Log})
+}
+
+// rowWritten starts the summary of a job whose row is written, unless Before forbids it or writing failed.
 func (c *Compactor) rowWritten(j *job, r Result) {
 	if r.veto != nil {
 		c.retries.forbid(j, r.veto, c.o.Now())
 		e := c.reports.event(j.row, EventNoop)
 		e.Error = r.veto.Error()
-		j.progress.answer(c.notify(e))
+		j.origin().progress.answer(c.notify(e))
 		c.end(j, nil)
 		return
 	}
-	j.progress.began(c.reports.event(j.row, EventStarted))
+	j.origin().progress.began(c.reports.event(j.row, EventStarted))
 	j.row = r.row
 	j.record = r.record
 	if r.err != nil {
@@ -118,7 +124,7 @@ func (c *Compactor) rowWritten(j *job, r Result) {
 	e.BeforeTokens = c.meter.used(c.view)
 	c.notify(e)
 	pl := c.planner(j.policy)
-	c.work = append(c.work, Work{j, summarizing{c.models.by, pl.assignment(j)}, c.o.Log})
+	c.schedule(j, summarizing{by: c.models.by, assignment: pl.assignment(j), record: j.record, unchanged: j.unchanged})
 	c.terms = pl.terms
 }
 
@@ -135,7 +141,7 @@ func (js *jobs) Busy() bool { return js.busy != nil || js.filling != nil }
 
 // holder returns the field that holds j while it runs.
 func (js *jobs) holder(j *job) **job {
-	if j.fills {
+	if j.fills() {
 		return &js.filling
 	}
 	return &js.busy
@@ -172,9 +178,9 @@ func ForgetFocus(c *Compactor) {
 		c.queued.Focus = ""
 	}
 	for _, j := range c.running() {
-		j.unfocused = true
-		j.restarts = j.record == nil
-		if j.restarts {
+		j.row.Focus = ""
+		if j.record == nil && j.stopped == notStopped {
+			j.stopped = toRestart
 			j.cancel()
 		}
 	}
@@ -182,7 +188,7 @@ func ForgetFocus(c *Compactor) {
 
 // Restarts reports whether a row may still be written with a focus from before ForgetFocus.
 func Restarts(c *Compactor) bool {
-	return slices.ContainsFunc(c.running(), func(j *job) bool { return j.restarts })
+	return slices.ContainsFunc(c.running(), func(j *job) bool { return j.record == nil && j.stopped != notStopped })
 }
 
 // finish applies what is due, and starts the job that this one leads to: the fold that the summary waits
@@ -196,7 +202,7 @@ func (c *Compactor) finish(j *job, err error) {
 	}
 	c.reports.worked(j) // before the summary is applied, which notifies the requester
 	c.applyDue(c.ctx)
-	if !j.extractive || !c.models.has(j.policy) && !j.fills {
+	if !j.extractive() || !c.models.has(j.policy) && !j.fills() {
 		c.retries.worked()
 	}
 	if j.repaired.ID == 0 && j.row.Kind == Leaf {
@@ -211,12 +217,10 @@ func (c *Compactor) end(j, next *job) {
 	j.cancel()
 	*c.holder(j) = nil
 	if next != nil && c.ctx.Err() == nil {
-		next.requested = j.requestedRow()
-		next.act = j.act
-		next.progress = j.progress
+		next.first = j.origin()
 		c.start(next)
-	} else if i := slices.Index(transcript.IDs(c.view.prepared()), j.requestedRow()); i >= 0 {
-		j.progress.answer(c.reports.event(c.view.prepared()[i], EventPrepared)) // it is ready but has to wait
+	} else if i := slices.Index(transcript.IDs(c.view.prepared()), j.origin().row.ID); i >= 0 {
+		j.origin().progress.answer(c.reports.event(c.view.prepared()[i], EventPrepared)) // it is ready but has to wait
 	}
 	if next := c.queued; next != nil && c.busy == nil {
 		c.queued = nil

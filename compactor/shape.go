@@ -60,25 +60,25 @@ func (p Policy) stackBudget(window int) int { return int(p.StackBudget * float64
 
 // maxPast returns how many tokens of the stack's budget earlier sessions may take.
 func (p Policy) maxPast(window int) int {
-	most := p.stackBudget(window) / pastShare
+	limit := p.stackBudget(window) / pastShare
 	if p.EarlierTokens > 0 {
-		return min(p.EarlierTokens, most)
+		return min(p.EarlierTokens, limit)
 	}
-	return most
+	return limit
 }
 
-// entryCap returns the most tokens of one summary if left tokens of the stack's budget are left.
+// entryCap returns the maximum tokens of one summary if left tokens of the stack's budget are left.
 // Folds free a third of the budget for it in any case.
 func (p Policy) entryCap(window, left int) int {
 	return min(p.MaxSummary, max(left, p.stackBudget(window)/entryShare))
 }
 
-// target returns the length aimed at for the summary of a span, in tokens, limited to most.
-func (p Policy) target(spanTokens, most int) int {
-	return worker.Length(spanTokens, p.TargetPct, most)
+// target returns the length aimed at for the summary of a span, in tokens, up to limit.
+func (p Policy) target(spanTokens, limit int) int {
+	return worker.Length(spanTokens, p.TargetPct, limit)
 }
 
-// headingCost is the most tokens of the heading above a summary's text.
+// headingCost is the maximum cost, in tokens, of the heading above a summary's text.
 const headingCost = 40
 
 func (p Policy) tailLimits(window int) tailLimits {

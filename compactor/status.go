@@ -16,7 +16,7 @@ type Status struct {
 	Verbatim     int // of Used: messages and turn contexts
 	Contexts     int // of Verbatim: turn contexts
 	Reserve      int // of Used: kept free for the reply
-	PinBudget    int // most tokens of first messages and pins
+	PinBudget    int // maximum tokens of first messages and pins
 	Lines        int // verbatim messages
 	InPart       int // of Lines: messages that are too long and shown in part, without tool results
 	Stack        []Summary
@@ -37,7 +37,7 @@ type Status struct {
 type Past struct {
 	Earlier   []transcript.Session // oldest first: those that may be shown, and older ones that need work
 	Inherited transcript.Inheritance
-	Shown     map[int64]bool // own rows in the view, by id
+	Shown     map[int64]bool // rows of the conversation itself in the view, by id
 	Tokens    int            // of what is in the view
 }
 
@@ -82,8 +82,8 @@ func (m *moment) status() Status {
 			g.Past.Shown[e.Row.ID] = true
 		}
 	}
-	for _, shown := range m.s.Messages {
-		if shown.Clipped() != nil && shown.Role != llm.RoleTool {
+	for _, v := range m.s.Messages {
+		if v.Clipped() != nil && v.Role != llm.RoleTool {
 			g.InPart++
 		}
 	}

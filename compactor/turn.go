@@ -61,7 +61,7 @@ func (w *contextWindow) BeginTurn(ctx Context, version int64) (started bool) {
 // a request that the view no longer begins with.
 func (w *contextWindow) Add(messages ...chat.Message) {
 	for _, m := range messages {
-		if len(m.Native) > 0 && w.lastRequest.shown != w.view.Revision && !w.view.Shape.KeepsReasoning(m) {
+		if len(m.Native) > 0 && w.lastRequest.viewed != w.view.Revision && !w.view.Shape.KeepsReasoning(m) {
 			m.Native = nil
 			m.Deprived = true
 		}
@@ -87,6 +87,7 @@ func (w *contextWindow) EndTurn() {
 		w.view.View = w.view.DropRunningContext()
 	}
 	w.storedWith = AnyVersion
+	w.meter.refused = 0
 	w.view.View = w.view.EndTurn()
 	w.view.allStored()
 }

@@ -59,6 +59,7 @@ func TestUndoCancelsWhatIsScheduled(t *testing.T) {
 		r := repairing(t)
 		_, ended := r.want("the prices")
 		check.That(t, r.undo().Stopped, "the request was not canceled")
+		check.That(t, r.last(compactor.EventUndone).Trigger == compactor.OnManual, "got the event %+v", r.last(compactor.EventUndone))
 		check.Contains(t, "reason", r.wantOutcome(ended, compactor.EventNoop).Error, "canceled")
 		r.waitIdle()
 		check.Len(t, "summaries that people requested", r.rows(func(row compactor.Summary) bool { return row.Trigger == compactor.OnManual }), 0)
@@ -166,17 +167,42 @@ func TestCanceledRowIsNotWrittenAgain(t *testing.T) {
 	})
 }
 
+// crowded is a rig with a stack that has no room for another summary.
+func crowded(t *testing.T) *rig {
+	r := newRig(t, 6000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
+	for range 3 {
+		r.deliverMany(10, 100)
+		r.applied()
+	}
+	r.deliverMany(10, 100)
+	stack := compactor.StackCost(r.c.Status().Stack)
+	r.set(func(p *compactor.Policy) { p.StackBudget = float64(stack+5) / 6000 })
+	return r
+}
+
+// The latest act may be a summary that waits, and that nothing is done for now.
+func TestUndoCancelsWhatIsPrepared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := crowded(t)
+		allow := r.refuse(t, "INSERT ON compactions WHEN new.kind = 'rollup'")
+		began, ended := r.want("")
+		check.NoError(t, r.c.Wait(t.Context()))
+		r.wantOutcome(ended, compactor.EventPrepared)
+		e := r.undo()
+		check.That(t, e.Stopped && e.From == began.From && e.To == began.To, "got %+v canceled, want %+v", e, began)
+		check.Len(t, "prepared summaries", r.c.Status().Prepared, 0)
+		allow()
+		time.Sleep(time.Hour)
+		r.waitIdle()
+		check.Contains(t, "paused", r.c.Status().Paused, "was undone")
+		check.Len(t, "summaries over it", r.rows(func(row compactor.Summary) bool { return row.Overlaps(compactor.Span{From: began.From, To: began.To}) }), 0)
+	})
+}
+
 // Who requested a summary that waits for a fold learns that it was canceled.
 func TestUndoWhileASummaryWaitsForAFold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, 6000, &llmtest.Model{Delay: time.Second, Func: goodSummary})
-		for range 3 {
-			r.deliverMany(10, 100)
-			r.applied()
-		}
-		r.deliverMany(10, 100)
-		stack := compactor.StackCost(r.c.Status().Stack)
-		r.set(func(p *compactor.Policy) { p.StackBudget = float64(stack+5) / 6000 })
+		r := crowded(t)
 		began, progress := r.want("")
 		check.Equal(t, "state", began.State, compactor.EventStarted)
 		for r.seen(compactor.EventPrepared) < 4 {

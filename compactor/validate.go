@@ -127,12 +127,12 @@ func CheckReasoning(key, value string) *FieldError {
 	return checkChoice(key, value, value, "empty, or one of", llm.ReasoningEfforts)
 }
 
-func checkChoice(key, shown, value, want string, choices []string) *FieldError {
+func checkChoice(key, given, value, want string, choices []string) *FieldError {
 	if slices.Contains(choices, value) {
 		return nil
 	}
 	return &FieldError{
-		Key: key, Value: shown, Want: fmt.Sprintf(`%s "%s"`, want, strings.Join(choices, `", "`)),
+		Key: key, Value: given, Want: fmt.Sprintf(`%s "%s"`, want, strings.Join(choices, `", "`)),
 		Hint: strings.TrimPrefix(DidYouMean(value, choices), ", "),
 	}
 }
@@ -242,7 +242,7 @@ func (p Policy) ValidateWindow(system string, tools []llm.Tool, maxOutput, windo
 // take frame tokens. fault: it cannot, even without summaries. doubt says why it may not always; "" if it can.
 func (p Policy) ValidateLimit(frame, maxOutput, window int) (fault *FieldError, doubt string) {
 	shared := p.Window(window)
-	most := p.CompactAtTokens
+	limit := p.CompactAtTokens
 	if shared == window {
 		return nil, ""
 	}
@@ -251,13 +251,13 @@ func (p Policy) ValidateLimit(frame, maxOutput, window int) (fault *FieldError, 
 	head := min(p.PinBudget, shared/firstShare) + p.stackBudget(shared)
 	need := fmt.Sprintf("%d tokens for system prompt and tools, %d for the reply, %d for the newest messages", frame, reserve, tail)
 	switch least := frame + reserve + tail; {
-	case least > most:
+	case least > limit:
 		return &FieldError{
-			Key: "compact_at_tokens", Value: most, Want: "0 (off) or more than what compaction never removes: " + need,
+			Key: "compact_at_tokens", Value: limit, Want: "0 (off) or more than what compaction never removes: " + need,
 			Hint: "lower max_output_tokens or tail_tokens, or shorten the instructions, if it must be that small",
 		}, ""
-	case least+head > most:
-		return nil, fmt.Sprintf("compact_at_tokens = %d: a conversation with many pins and summaries may stay above it, which needs %s and %d for pins and summaries; raise it, or lower stack_budget, pin_budget or tail_tokens", most, need, head)
+	case least+head > limit:
+		return nil, fmt.Sprintf("compact_at_tokens = %d: a conversation with many pins and summaries may stay above it, which needs %s and %d for pins and summaries; raise it, or lower stack_budget, pin_budget or tail_tokens", limit, need, head)
 	}
 	return nil, ""
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"time"
 
 	"cairn/compactor/summarize"
@@ -15,18 +14,20 @@ import (
 )
 
 // Slow work of a compaction. It takes values and returns one, so it may run in any goroutine. A job has two pieces: its row is
-// written, and its summary is made and stored.
+// written, and its summary is created and stored.
 
 // Work is a piece of slow work that is due.
 type Work struct {
-	job  *job
+	job  *job // for Done: the work itself takes values
+	ctx  context.Context
+	row  Summary
 	step step
 	log  *slog.Logger
 }
 
 // step is what a piece does: beginning or summarizing.
 type step interface {
-	run(j *job) Result
+	run(ctx context.Context, r *Result) error
 }
 
 // Result is what a piece of work led to, for Compactor.Done.
@@ -41,16 +42,10 @@ type Result struct {
 }
 
 // Run does the work, which may take minutes, and returns its result. A panic becomes an error.
-func (w Work) Run() (r Result) {
-	r = Result{row: w.job.row}
-	defer func() {
-		if p := recover(); p != nil {
-			w.log.Error("worker_panicked", "panic", p, "stack", string(debug.Stack()))
-			r.err = fmt.Errorf("the compaction broke: %v", p)
-		}
-		r.job = w.job
-	}()
-	return w.step.run(w.job)
+func (w Work) Run() Result {
+	r := Result{job: w.job, row: w.row}
+	r.err = worker.Guard(w.log, func() error { return w.step.run(w.ctx, &r) })
+	return r
 }
 
 // beginning asks Before, limits a repair to what one request can contain, and writes the row.
@@ -60,61 +55,63 @@ type beginning struct {
 	records Records
 }
 
-func (b beginning) run(j *job) (r Result) {
-	r.row = j.row
+func (b beginning) run(ctx context.Context, r *Result) (err error) {
 	var focus string
 	if b.before != nil {
-		focus, r.veto = b.before(j.ctx)
+		focus, r.veto = b.before(ctx)
 		if r.veto != nil {
-			return r
+			return nil
 		}
 	}
-	r.row, r.err = b.narrow(j.ctx)
-	if r.err != nil {
-		return r
+	r.row, err = b.narrow(ctx)
+	if err != nil {
+		return err
 	}
 	r.row.Focus = cmp.Or(focus, r.row.Focus)
-	record, err := b.records.Begin(j.ctx, r.row)
+	record, err := b.records.Begin(ctx, r.row)
 	if err != nil {
-		r.err = fmt.Errorf("write the compaction: %w", err)
-		return r
+		return fmt.Errorf("write the compaction: %w", err)
 	}
 	r.record = record
 	r.row.ID = record.ID()
-	return r
+	return nil
 }
 
 // summarizing makes the summary and stores it, with its memories.
 type summarizing struct {
 	by         *worker.Worker
 	assignment worker.Assignment
+	record     Job
+	unchanged  context.Context // see job
 }
 
-func (s summarizing) run(j *job) Result {
-	r := Result{row: j.row, record: j.record}
-	summary, err := s.by.Summarize(j.ctx, s.assignment, j.record)
-	if err == nil && j.unchanged.Err() != nil {
-		err = worker.ErrChanged
-	}
+func (s summarizing) run(ctx context.Context, r *Result) error {
+	err := worker.Guard(s.by.Log, func() error { return s.store(ctx, r) })
 	if err == nil {
-		var row Summary
-		row, summary = finished(j.row, summary)
-		r.Saved, err = j.record.Store(j.ctx, summary)
-		if err == nil {
-			r.row = row
-			return r
-		}
+		return nil
 	}
 	// The row must become failed even if the process is stopping.
-	late, cancel := context.WithTimeout(context.WithoutCancel(j.ctx), 5*time.Second)
+	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	saved, failed := j.record.Fail(late, inWords(err))
+	saved, failed := s.record.Fail(late, inWords(err))
 	r.Saved = saved
-	r.err = err
-	if failed != nil {
-		r.err = errors.Join(err, failed)
+	return errors.Join(err, failed)
+}
+
+func (s summarizing) store(ctx context.Context, r *Result) error {
+	summary, err := s.by.Summarize(ctx, s.assignment, s.record)
+	if err == nil && s.unchanged.Err() != nil {
+		err = worker.ErrChanged
 	}
-	return r
+	if err != nil {
+		return err
+	}
+	row, summary := finished(r.row, summary)
+	r.Saved, err = s.record.Store(ctx, summary)
+	if err == nil {
+		r.row = row
+	}
+	return err
 }
 
 // finished returns the row with its summary, and the summary as it is stored.

@@ -48,12 +48,16 @@ type Learner interface {
 	Learned() *Learned
 }
 
-// LearnedOf returns what is known about m: what m itself remembers, else fallback.
+// LearnedOf returns what is known about m: what m itself remembers, else fallback; if that is nil, a new page that nobody keeps.
 func LearnedOf(m Model, fallback *Learned) *Learned {
-	if l, ok := m.(Learner); ok {
+	l, ok := m.(Learner)
+	switch {
+	case ok:
 		return l.Learned()
+	case fallback != nil:
+		return fallback
 	}
-	return fallback
+	return new(Learned)
 }
 
 // Facts returns what is known so far.

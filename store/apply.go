@@ -115,7 +115,7 @@ func (ss Summaries) writeRow(s *transcript.State, row transcript.Summary, versio
 		given[row.ID] = id
 		if row.Trigger == transcript.OnRewrite { // it can be undone, and takes over the children
 			ss.tx.do(clearedBefore, id)
-			adopt(ss.tx, ss.c.id, id, row.Children)
+			ss.adopt(id, row.Children)
 		}
 		if row.State == transcript.Applied {
 			return
@@ -127,7 +127,7 @@ func (ss Summaries) writeRow(s *transcript.State, row transcript.Summary, versio
 		row.Children[i] = cmp.Or(given[child], child)
 	}
 	if row.State == transcript.Stale {
-		makeStale(ss.tx, ss.c.id, row.ID)
+		ss.makeStale(row.ID)
 		return
 	}
 	stored := RecordedSummary{Summary: row}
@@ -142,16 +142,16 @@ func (ss Summaries) writeRow(s *transcript.State, row transcript.Summary, versio
 		written = append(written, "messages", "children", "text", "lines", "dropped_lines", "applied_at", "version", "next_seq")
 		ss.tx.do(clearedBefore, row.ID)
 	}
-	updateCompaction(ss.tx, ss.c.id, stored, written)
+	ss.update(stored, written...)
 	if row.State == transcript.Applied || row.State == transcript.RolledUp {
-		adopt(ss.tx, ss.c.id, row.ID, row.Children)
+		ss.adopt(row.ID, row.Children)
 	}
 }
 
 // adopt makes a row the parent of the rows that it was rolled up from.
-func adopt(tx *Tx, conversation, parent int64, children []int64) {
+func (ss Summaries) adopt(parent int64, children []int64) {
 	for _, child := range children {
-		tx.do("UPDATE compactions SET parent = ? WHERE id = ? AND conversation = ? AND state = 'rolled_up'", parent, child, conversation)
+		ss.tx.do("UPDATE compactions SET parent = ? WHERE id = ? AND conversation = ? AND state = 'rolled_up'", parent, child, ss.c.id)
 	}
 }
 
@@ -176,13 +176,13 @@ func (ss Summaries) Revise(seqs []int64, others []transcript.Summary, version in
 			row.EndedWith = version
 			written = append(written, "ended_with")
 		}
-		updateCompaction(ss.tx, ss.c.id, row, written)
+		ss.update(row, written...)
 	}
 }
 
 // makeStale ends a running or prepared row that cannot be applied.
-func makeStale(tx *Tx, conversation, id int64) {
-	tx.do("UPDATE compactions SET state = 'stale', text = '', sources = '', lines = '', dropped = 0, dropped_lines = '' WHERE id = ? AND conversation = ?", id, conversation)
+func (ss Summaries) makeStale(id int64) {
+	ss.tx.do("UPDATE compactions SET state = 'stale', text = '', sources = '', lines = '', dropped = 0, dropped_lines = '' WHERE id = ? AND conversation = ?", id, ss.c.id)
 }
 
 const beforeTheStart = "the last summary is from before the last /new" // in words for people

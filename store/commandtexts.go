@@ -5,7 +5,7 @@ package store
 
 import "database/sql"
 
-// focusKey is the setting whose value people write in words of their own; those of others are numbers and names.
+// focusKey is the setting whose value people write in free words; those of others are numbers and names.
 const focusKey = "focus"
 
 // namesOf selects the names under which the bot knows person ?2, whose name may be ?3 too.

@@ -105,10 +105,10 @@ func scanCompaction(rows *sql.Rows, r *RecordedSummary, more ...any) error {
 	return nil
 }
 
-// insertCompaction writes a new row of a conversation, and returns its id.
-func insertCompaction(tx *Tx, conversation int64, r RecordedSummary) int64 {
+// add writes a new row, and returns its id.
+func (ss Summaries) add(r RecordedSummary) int64 {
 	names := []string{"conversation"}
-	values := []any{conversation}
+	values := []any{ss.c.id}
 	for _, col := range r.columns(nil) {
 		if col.name != "id" {
 			names = append(names, col.name)
@@ -116,11 +116,11 @@ func insertCompaction(tx *Tx, conversation int64, r RecordedSummary) int64 {
 		}
 	}
 	marks := strings.Repeat(", ?", len(names))[2:]
-	return getValue[int64](tx, "INSERT INTO compactions ("+strings.Join(names, ", ")+") VALUES ("+marks+") RETURNING id", values...)
+	return getValue[int64](ss.tx, "INSERT INTO compactions ("+strings.Join(names, ", ")+") VALUES ("+marks+") RETURNING id", values...)
 }
 
-// updateCompaction writes the named columns of a row, if the conversation has it.
-func updateCompaction(tx *Tx, conversation int64, r RecordedSummary, names []string) {
+// update writes the named columns of a row, if the conversation has it.
+func (ss Summaries) update(r RecordedSummary, names ...string) {
 	var set []string
 	var values []any
 	for _, col := range r.columns(nil) {
@@ -130,10 +130,10 @@ func updateCompaction(tx *Tx, conversation int64, r RecordedSummary, names []str
 		}
 	}
 	if len(set) != len(names) {
-		tx.Fail(fmt.Errorf("write compaction %d: not all of %v are columns", r.ID, names))
+		ss.tx.Fail(fmt.Errorf("write compaction %d: not all of %v are columns", r.ID, names))
 		return
 	}
-	tx.do("UPDATE compactions SET "+strings.Join(set, ", ")+" WHERE id = ? AND conversation = ?", append(values, r.ID, conversation)...)
+	ss.tx.do("UPDATE compactions SET "+strings.Join(set, ", ")+" WHERE id = ? AND conversation = ?", append(values, r.ID, ss.c.id)...)
 }
 
 // localTimeColumn is a column of a time that people see, see localTime.

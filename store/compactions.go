@@ -48,7 +48,7 @@ func (ss Summaries) insert(summary transcript.Summary, version int64) transcript
 		row.Applied = now
 		row.Version = version
 	}
-	return ss.Get(insertCompaction(ss.tx, ss.c.id, row))
+	return ss.Get(ss.add(row))
 }
 
 func (ss Summaries) head() (head transcript.Head) {
@@ -184,7 +184,7 @@ func (ss Summaries) Prepare(row transcript.Summary, rows, messages []int64) (sta
 	if state == transcript.Stale || ss.messages().messagesChanged(messages, math.MaxInt64) ||
 		slices.ContainsFunc(rows, func(id int64) bool { return left(id, true) }) ||
 		slices.ContainsFunc(row.Children, func(id int64) bool { return left(id, false) }) {
-		makeStale(ss.tx, ss.c.id, row.ID)
+		ss.makeStale(row.ID)
 		return true
 	}
 	if state != transcript.Running {
@@ -196,7 +196,7 @@ func (ss Summaries) Prepare(row transcript.Summary, rows, messages []int64) (sta
 	if row.Model != "" {
 		written = append(written, "model")
 	}
-	updateCompaction(ss.tx, ss.c.id, prepared, written)
+	ss.update(prepared, written...)
 	return false
 }
 

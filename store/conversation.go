@@ -128,7 +128,7 @@ func (c handle) connector() string {
 	return connector
 }
 
-// The parts of a conversation. What they do in a transaction that has begun has the transaction as its first argument. One
+// The parts of a conversation. What they do in a transaction that is open has the transaction as its first argument. One
 // part reaches another one of the same conversation by a conversion: Transcript(in).
 type (
 	// Compactions are its summaries: what its compactor reads and writes.

@@ -42,7 +42,7 @@ func (in Inbox) Due(ctx context.Context) (d Due, err error) {
 // than budget tokens each. It returns none if none is waiting or the oldest is incomplete: it never
 // goes past an incomplete message, past the row upTo, or past the place where a session ends.
 //
-// Each message before the first addressed one is a turn of its own that gets no answer; from
+// Each message before the first addressed one is a separate turn that gets no answer; from
 // there on all are one turn, which now waits for its answer. Messages that arrived before since
 // are too old to answer: Dequeue treats them as not addressed to the bot. Their age is the time
 // that has passed, where this process knows it, not the difference of clock times.

@@ -2,7 +2,7 @@
 // and its maintenance. A Conversation cannot reach any other one. The store makes no decisions: package transcript decides what happens
 // to summaries, and packages memory and privacy decide what is saved and deleted.
 //
-// The methods of some nouns open a transaction each. A method with a Tx as its first argument is a step of one that has begun:
+// The methods of some nouns open a transaction each. A method with a Tx as its first argument is a step of one that is open:
 //
 //	Compactions           what the compactor reads and writes of summaries    compactor, by memory.Records
 //	Sessions              requests for new sessions                           channel

@@ -92,4 +92,6 @@ func Each(tx *Tx, scan func(*sql.Rows) error, query string) { eachRow(tx, scan, 
 func (ss Summaries) Read(rest string) []transcript.Summary { return ss.read(rest) }
 
 // UpdateColumns writes the named columns of a row of the compactions.
-func (t *Tx) UpdateColumns(row RecordedSummary, names ...string) { updateCompaction(t, 0, row, names) }
+func (t *Tx) UpdateColumns(row RecordedSummary, names ...string) {
+	Summaries{tx: t}.update(row, names...)
+}

@@ -118,7 +118,7 @@ func (in Inbox) deliver(tx *Tx, m Inbound) (r Receipt) {
 	return r
 }
 
-// MaxBotTurns is the most messages of other bots that a conversation answers before a person writes: two bots could answer
+// MaxBotTurns is the maximum number of messages of other bots that a conversation answers before a person writes: two bots could answer
 // each other for ever. Further ones are overheard.
 const MaxBotTurns = 3
 

@@ -57,7 +57,7 @@ func (u Upkeep) InPlace() error {
 // damaged page stays one. It reads nothing.
 func (u Upkeep) Damage() error { return u.store.damage.get() }
 
-// explain is explain for errors of this store's own file. It keeps the first damage.
+// explain is explain for errors of the file of this store. It keeps the first damage.
 func (s *Store) explain(err error) error {
 	err = explain(err)
 	if errors.Is(err, ErrDamaged) {

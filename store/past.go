@@ -258,7 +258,7 @@ func (h Past) Backfill(ctx context.Context, messages []Inbound) error {
 	})
 }
 
-// write writes those messages that are not known, each a turn of its own.
+// write writes those messages that are not known, each a separate turn.
 func (h Past) write(tx *Tx, past []Inbound) (added []chat.Message) {
 	next := nextSeq(tx, h.c.id)
 	places := make(map[string]int64)

@@ -1,4 +1,4 @@
-// Tasks of sub-agents. A task is a conversation of its own, with inbox, turns, summaries and
+// Tasks of sub-agents. A task is a separate conversation, with inbox, turns, summaries and
 // search; a row holds which conversation it reports to, and how it ended.
 
 package store
@@ -55,8 +55,8 @@ type NewTask struct {
 	Task           // its Agent, Text, Author, Above, Own, Began and Sources
 	Message string // the first message to the sub-agent, derived from Sources, too
 	Turn    int64  // the parent's turn that begins it; 0: a person's command does
-	Max     int    // the most tasks that may be open below the root conversation
-	Chain   int    // the most tasks that one message from outside may set off, see chainOf
+	Max     int    // the maximum number of tasks that may be open below the root conversation
+	Chain   int    // the maximum number of tasks that one message from outside may set off, see chainOf
 }
 
 // Errors of Begin.

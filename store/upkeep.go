@@ -22,7 +22,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Backups say which backups a bot makes on its own.
+// Backups say which backups a bot makes by itself.
 type Backups struct {
 	Every time.Duration // 0: none
 	Keep  int           // how many of the newest stay

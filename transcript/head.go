@@ -111,7 +111,7 @@ func NewState(head Head, verbatim []Message, jobs []Summary, next int64) *State 
 	return s
 }
 
-// setHead takes the versions, positions and summaries of a head. Only functions that own s call it.
+// setHead takes the versions, positions and summaries of a head. Only functions with a new s call it.
 func (s *State) setHead(head Head) {
 	s.Version = head.Version
 	s.HeadVersion = head.Version

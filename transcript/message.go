@@ -101,9 +101,15 @@ func (l Log) Insert(messages []Message) Log {
 	if len(messages) == 0 {
 		return l
 	}
-	all := slices.Concat(l, messages)
-	slices.SortFunc(all, func(a, b Message) int { return cmp.Compare(a.Seq, b.Seq) })
-	return all
+	messages = slices.SortedFunc(slices.Values(messages), func(a, b Message) int { return cmp.Compare(a.Seq, b.Seq) })
+	all := make(Log, 0, len(l)+len(messages))
+	for _, m := range messages {
+		at := l.at(m.Seq)
+		all = append(all, l[:at]...)
+		all = append(all, m)
+		l = l[at:]
+	}
+	return append(all, l...)
 }
 
 func (l Log) at(seq int64) int {

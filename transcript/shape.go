@@ -15,7 +15,7 @@ type Shape struct {
 	ResultMinChars int // shorter results, in bytes, are never cleared
 	ResultMaxLines int // of kept results behind the newest
 
-	KeepReasoning bool // the provider demands the reasoning of tool calls as long as they are shown
+	KeepReasoning bool // the provider demands the reasoning of tool calls as long as the prompt has them
 
 	MaxStack    int // max size of all summaries, however large the stack is
 	MaxPast     int // max size of earlier sessions and of what a thread inherited, together

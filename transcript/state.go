@@ -63,7 +63,7 @@ func (s *State) inOneSession(sp Span) bool {
 }
 
 // put stores a summary in the list for its status, and removes the messages that it covers from
-// the log. Only With and draft, which own s, call it.
+// the log. Only With and draft, with a new s, call it.
 func (s *State) put(row Summary) {
 	s.Running = withRow(s.Running, row, row.State == Running)
 	s.Prepared = withRow(s.Prepared, row, row.State == Prepared)

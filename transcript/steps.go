@@ -7,7 +7,7 @@ import (
 )
 
 // Append adds messages at the end. A message without a Seq gets the next one, and one without a
-// Turn becomes a turn of its own. Seqs may have gaps, where messages were deleted. ErrOrder: a seq
+// Turn becomes a separate turn. Seqs may have gaps, where messages were deleted. ErrOrder: a seq
 // exists, or a turn starts after its message or before the newest turn.
 func (s *State) Append(messages ...Message) (Change, error) {
 	d := s.draft()

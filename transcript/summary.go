@@ -21,7 +21,7 @@ const (
 	Placeholder Kind = "placeholder" // says only that something is hidden; with children: a rollup that lost its text
 )
 
-// By says who made a summary.
+// By says who wrote a summary.
 type By string
 
 // The makers of summaries.
@@ -39,9 +39,9 @@ type Status string
 // The states of a summary.
 const (
 	Running  Status = "running"
-	Prepared Status = "prepared"  // finished and stored, not shown
-	Applied  Status = "applied"   // shown in place of its span
-	RolledUp Status = "rolled_up" // shown through the rollup that has it as a child
+	Prepared Status = "prepared"  // finished and stored, not in the prompt
+	Applied  Status = "applied"   // in the prompt in place of its span
+	RolledUp Status = "rolled_up" // in the prompt through the rollup that has it as a child
 	Replaced Status = "replaced"  // a better summary, or the parts of it, took its place
 	Undone   Status = "undone"
 	Failed   Status = "failed"
@@ -169,7 +169,7 @@ func (sum Summary) Without(deleted []int64) Summary {
 	return sum
 }
 
-// emptied returns the summary without its text: a placeholder, if it is or was shown. A model that
+// emptied returns the summary without its text: a placeholder, if it is or was applied. A model that
 // declined it has not read what is left.
 func (sum Summary) emptied() Summary {
 	sum = sum.withoutText()
@@ -193,7 +193,7 @@ func (sum Summary) priced() Summary {
 	return sum
 }
 
-// retire returns the summary in a state in which it is not shown and never will be.
+// retire returns the summary in a state in which it is never in the prompt.
 func (sum Summary) retire(as Status) Summary {
 	sum.State = as
 	if as == Stale || as == Failed {

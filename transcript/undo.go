@@ -24,7 +24,7 @@ type Undoable struct {
 
 // Step is what one change of the head applied.
 type Step struct {
-	Rows      []Summary      // the summaries that it made, by From
+	Rows      []Summary      // its new summaries, by From
 	Ended     []Summary      // the summaries that ended with it, by From; includes some of Rows if they were rolled up immediately
 	Freed     []chat.Message // what was verbatim before, by seq
 	ClearedTo int64          // of the state without it

@@ -198,14 +198,14 @@ func RewriteLine(ctx context.Context, c *Call, id int64, number int, text string
 func lineError(ctx context.Context, c *Call, id int64, number int, err error) error {
 	noRoom, full := errors.AsType[*compactor.NoRoomError](err)
 	switch {
-	case errors.Is(err, compactor.ErrNotShown):
+	case errors.Is(err, compactor.ErrNotApplied):
 		return fateError(ctx, c, id)
 	case errors.Is(err, compactor.ErrNoLine):
 		return sentences.NewProblem(c.Speaker.Sayf("Summary %d has no line %d; /summaries %d lists its lines.", id, number, id))
 	case errors.Is(err, compactor.ErrOnlyLine):
 		return sentences.NewProblem(c.Speaker.Sayf("It is the only line of summary %d. Rewrite it, or undo the summary with /undo.", id))
 	case errors.Is(err, compactor.ErrLongLine):
-		return sentences.NewProblem(c.Speaker.Sayf("That line is too long: at most %d characters.", compactor.MostOfLine))
+		return sentences.NewProblem(c.Speaker.Sayf("That line is too long: at most %d characters.", compactor.MaxLine))
 	case full:
 		return sentences.NewProblem(c.Speaker.Sayf("There is no room for that line: %s.", c.Speaker.Translate(noRoom.Why)))
 	}

@@ -12,7 +12,7 @@ import (
 	"cairn/transcript"
 )
 
-// Job is one compaction being made.
+// Job is one compaction in progress.
 type Job interface {
 	// ID returns the row's id.
 	ID() int64

@@ -30,7 +30,7 @@ func (a *attempt) run(ctx context.Context) (text string, err error) {
 			a.w.savedTo = max(a.w.savedTo, a.items[len(a.items)-1].To)
 		}
 	}()
-	learned := learnedOf(a.w.model)
+	learned := llm.LearnedOf(a.w.model, nil)
 	noTools := learned.WorkPlain.Load() || learned.Facts().RefusesTools
 	if !noTools {
 		text, err = a.withTools(ctx)
@@ -126,7 +126,7 @@ func (w *writer) room(messages []llm.Message, tools []llm.Tool) int {
 	for _, m := range messages {
 		estimate += tokens.PerMessage + tokens.Estimate(m.Text) + chat.CallTokens(m.Calls...) + tokens.Estimate(string(m.Native))
 	}
-	prompt := int(float64(estimate) * learnedOf(w.model).Factor())
+	prompt := int(float64(estimate) * llm.LearnedOf(w.model, nil).Factor())
 	return w.window - prompt - tokens.Uncertainty(prompt)
 }
 

@@ -41,7 +41,7 @@ func (a *attempt) withTools(ctx context.Context) (string, error) {
 		return "", judge.Broken(resp.FinishReason)
 	}
 	if llm.RefusesTools(err) {
-		learnedOf(a.w.model).NoTools()
+		llm.LearnedOf(a.w.model, nil).NoTools()
 	}
 	if err == nil && x.unsaved && a.w.record.Kept() < a.memories && a.calls.left() > 0 && x.fits() {
 		// The tool results say what was wrong. A failure does not lose the summary.

@@ -70,7 +70,7 @@ func (w *Worker) Piece(percent int) int {
 
 // throughput returns how many tokens a model processes in the time aimed at for a piece.
 func throughput(model llm.Model) int {
-	speed := learnedOf(model).Speed.PerSecond()
+	speed := llm.LearnedOf(model, nil).Speed.PerSecond()
 	if speed <= 0 {
 		return math.MaxInt
 	}
@@ -146,11 +146,11 @@ func (p *part) ask(ctx context.Context) (text string, err error) {
 	took := p.w.Now().Sub(started)
 	switch {
 	case err == nil:
-		learnedOf(p.w.model).Speed.Measured(cost+tokens.Estimate(text), took)
+		llm.LearnedOf(p.w.model, nil).Speed.Measured(cost+tokens.Estimate(text), took)
 	case context.Cause(ctx) == llm.ErrSilent, context.Cause(ctx) == llm.ErrLate:
 		err = context.Cause(ctx)
 		// The next piece is half as large, or smaller if even that would have been too much.
-		learnedOf(p.w.model).Speed.AtMost(float64(cost) / max(2*aimedPiece, took).Seconds())
+		llm.LearnedOf(p.w.model, nil).Speed.AtMost(float64(cost) / max(2*aimedPiece, took).Seconds())
 	}
 	return text, err
 }

@@ -15,7 +15,7 @@ func Probe(ctx context.Context, model llm.Model, reasoning string) (how string, 
 		{Role: llm.RoleUser, Text: "#1 Ada: I prefer green tea, two minutes at 80 degrees.\n#2 Cairn: Noted.\n\nSummarize messages #1 to #2 in about 60 tokens."},
 	}
 	req := llm.Request{Messages: messages, MaxTokens: 600, Spare: 2048, Reasoning: reasoning}
-	if !learnedOf(model).Facts().RefusesTools {
+	if !llm.LearnedOf(model, nil).Facts().RefusesTools {
 		req.Tools = []llm.Tool{handIn}
 		req.ForceTool = handIn.Name
 	}

@@ -30,24 +30,24 @@ func (w *Worker) Recap(ctx context.Context, a Assignment, items []summarize.Item
 	return s.Text, err
 }
 
-// recap has a model write a recap, and marks what has no evidence.
-func (w *writer) recap(ctx context.Context, model llm.Model, items []summarize.Item) (summarize.Summary, error) {
-	return w.guarded(func() (s summarize.Summary, err error) {
+// recap has a model write a recap, and marks what has no evidence. A panic is an error.
+func (w *writer) recap(ctx context.Context, model llm.Model, items []summarize.Item) (s summarize.Summary, err error) {
+	err = Guard(w.Log, func() error {
 		w.use(ctx, model)
 		all := w.part(w.Target, w.Limit)
 		all.items = items
 		only := &review{judge: all.judge(), maxLength: math.MaxInt, sentBack: true} // there is no second request
 		a := &attempt{part: all, calls: w.newCalls(func() {}), review: only}
 		if w.room(a.messages(w.system), nil) < all.minAnswer() {
-			return s, &llm.Error{Kind: llm.KindOverflow, Message: "the recap's prompt is too long"}
+			return &llm.Error{Kind: llm.KindOverflow, Message: "the recap's prompt is too long"}
 		}
 		text, err := a.withoutTools(ctx)
-		if err != nil {
-			return s, err
+		if err == nil {
+			s.Text = marked(all.judge().Check(summarize.ShortenSummary(secrets.Mask(text), w.Limit)))
 		}
-		s.Text = marked(all.judge().Check(summarize.ShortenSummary(secrets.Mask(text), w.Limit)))
-		return s, nil
+		return err
 	})
+	return s, err
 }
 
 // marked returns a judged text for people.

@@ -87,8 +87,7 @@ type Record interface {
 // again. A running request may finish: its usage is known only then.
 var ErrChanged = errors.New("its messages have changed since")
 
-// Summarize makes a summary by the assignment's strategy, as soon as there is a slot if it may use the model. A
-// panic in it is an error.
+// Summarize makes a summary by the assignment's strategy, as soon as there is a slot if it may use the model.
 func (w *Worker) Summarize(ctx context.Context, a Assignment, record Record) (s summarize.Summary, err error) {
 	if a.ByModel {
 		release, err := w.slot(ctx)
@@ -99,7 +98,7 @@ func (w *Worker) Summarize(ctx context.Context, a Assignment, record Record) (s 
 	}
 	ctx, step := observe.Begin(ctx, observe.Compaction)
 	defer step.End()
-	s, err = w.guarded(func() (summarize.Summary, error) { return w.byStrategy(ctx, a, record) })
+	s, err = w.byStrategy(ctx, a, record)
 	step.Add(a.Row.LogAttrs()...)
 	step.Fail(err)
 	return s, err
@@ -168,13 +167,13 @@ func (w *Worker) slot(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// guarded runs a summarizer and converts a panic into an error.
-func (w *Worker) guarded(run func() (summarize.Summary, error)) (s summarize.Summary, err error) {
+// Guard runs a part of a compaction, and converts a panic into an error.
+func Guard(log *slog.Logger, part func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			w.Log.Error("worker_panicked", "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("the worker broke: %v", p)
+			log.Error("worker_panicked", "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("the compaction broke: %v", p)
 		}
 	}()
-	return run()
+	return part()
 }

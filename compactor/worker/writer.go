@@ -58,16 +58,13 @@ func (w *writer) use(ctx context.Context, model llm.Model) {
 	w.model = model
 	w.window = model.Window(ctx).Tokens
 	w.system = w.prompt
-	window := int(float64(w.window) / learnedOf(model).Factor()) // in estimated tokens
+	window := int(float64(w.window) / llm.LearnedOf(model, nil).Factor()) // in estimated tokens
 	if window <= smallWindow {
 		w.system = strings.Replace(w.prompt, w.Texts.Worker, w.Texts.WorkerBrief, 1)
 	}
 	w.agent = summarize.Content(secrets.Mask(w.System), min(maxAgentTokens, window/agentShare))
 	w.Around.max = min(maxAroundTokens, window/aroundShare)
 }
-
-// learnedOf returns what is known about the worker's model, or about the fallback.
-func learnedOf(model llm.Model) *llm.Learned { return llm.LearnedOf(model, new(llm.Learned)) }
 
 // Write has the model write the summary, and the fallback, from the beginning, if its server fails. Only for an
 // assignment that is ByModel.
