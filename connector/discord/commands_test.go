@@ -14,7 +14,6 @@ import (
 	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/channel/command"
-	"cairn/connector/platform"
 	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
 )
@@ -106,7 +105,7 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 	i = r.answered(r.Slash(r.square, r.ann.ID, "stop"))
 	check.That(t, !ephemeral(i.Answer) && i.Answer.Content == "There is nothing to stop.", "/stop, which concerns all: %+v, %+v", i, i.Answer)
 	gate := make(chan struct{})
-	r.connector.queue.Add(r.square, func() { <-gate }, platform.CallEach) // also while the channel's queue is busy
+	r.connector.queue.Add(r.square, func() { <-gate }, r.connector.Work.CallEach) // also while the channel's queue is busy
 	check.Contains(t, "it answered", r.slash(r.square, r.ann.ID, "help"), "/recap")
 	close(gate)
 
