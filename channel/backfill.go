@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -25,8 +24,7 @@ const (
 // backfill reads the history of a conversation into its inbox and transcript. Only the child calls its methods, and the loop while no
 // child runs.
 type backfill struct {
-	site
-	access   *access.Control
+	*site
 	catchUp  time.Duration // after that, a message is too old to be answered; 0: never
 	edits    *edits
 	loop     *loop

@@ -143,7 +143,7 @@ func (h commandHost) ToolsChanged() {
 }
 
 func (h commandHost) Remembered(id int64, kind, content string) {
-	h.c.followers.remembered(id, kind, content)
+	h.c.remembered(id, kind, content)
 }
 
 func (h commandHost) Forget(ctx context.Context, who store.Person, in []*store.Conversation) (<-chan error, error) {

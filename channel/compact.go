@@ -133,7 +133,7 @@ func (c *conversation) attend() {
 func (c *conversation) compacted(e *compactor.Compactor, r compactor.Result) {
 	c.runs.slow--
 	for _, m := range r.Saved {
-		c.followers.remembered(m.ID, m.Kind, m.Content)
+		c.remembered(m.ID, m.Kind, m.Content)
 	}
 	if c.engine == e && !c.runs.broken {
 		e.Done(r)
@@ -146,13 +146,18 @@ func (c *conversation) happened(e compactor.Event) {
 	if worked {
 		c.wake() // to save the usage
 	}
-	if c.followers.observer == nil && c.policy.get().Notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 &&
+	if c.observer() == nil && c.policy.get().Notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 &&
 		e.Kind != compactor.Rollup && e.Trigger != compactor.OnRepair {
 		c.unannounced = &e
 		c.wake()
 	}
 	c.observeApplied(observe.In(c.life, c.name), e)
-	c.followers.compaction(e)
+	if observer := c.observer(); observer != nil {
+		observer.Compaction(c.name, e)
+	}
+	if hook := c.o.After; hook != nil {
+		hook(c.name, e)
+	}
 }
 
 // observeApplied reports what was applied in one step: as an event of the running turn, or a step of its own.

@@ -8,12 +8,7 @@ import (
 	"cairn/chat"
 )
 
-// hints tell people why they get no answer, each of them once a day.
-type hints struct {
-	life       context.Context // ends when the hub closes
-	access     *access.Control
-	goroutines *goroutines
-}
+// Hints tell people why they get no answer, each of them once a day.
 
 // Whisperer is implemented by connectors that can write to one person about a place where others read, too.
 type Whisperer interface {
@@ -23,17 +18,17 @@ type Whisperer interface {
 
 // explain tells people why the bot may not write in a conversation: them alone, or if that is not possible, by a reaction to their
 // message.
-func (h hints) explain(in *voice, why string, asked []chat.Message) {
-	whisperer, ok := in.connector.(Whisperer)
+func (v *voice) explain(why string, asked []chat.Message) {
+	whisperer, ok := v.connector.(Whisperer)
 	if !ok {
 		return
 	}
-	text := in.translate(why) + " " + in.translate(askAgain)
+	text := v.translate(why) + " " + v.translate(askAgain)
 	for _, m := range asked {
-		h.onceADay(in, "unanswered "+in.name+" "+m.AuthorID, func(ctx context.Context) error {
-			err := whisperer.Whisper(ctx, in.name, m.AuthorID, text)
-			if reactor, ok := in.connector.(Reactor); ok && err != nil {
-				err = reactor.React(ctx, in.name, m.ID, ReactionUnanswered)
+		v.onceADay("unanswered "+v.name+" "+m.AuthorID, func(ctx context.Context) error {
+			err := whisperer.Whisper(ctx, v.name, m.AuthorID, text)
+			if reactor, ok := v.connector.(Reactor); ok && err != nil {
+				err = reactor.React(ctx, v.name, m.ID, ReactionUnanswered)
 			}
 			return err
 		})
@@ -41,33 +36,33 @@ func (h hints) explain(in *voice, why string, asked []chat.Message) {
 }
 
 // refuse rejects a person's message, and explains why to a person who wants an answer, and to nobody else.
-func (h hints) refuse(in *voice, m Inbound) {
-	place := chat.ParsePlace(in.name)
-	whisperer, whispers := in.connector.(Whisperer)
-	whispers = whispers && m.Addressed && h.access.Rules().RespondIn(in.name) != access.RespondNever
+func (v *voice) refuse(m Inbound) {
+	place := chat.ParsePlace(v.name)
+	whisperer, whispers := v.connector.(Whisperer)
+	whispers = whispers && m.Addressed && v.access.Rules().RespondIn(v.name) != access.RespondNever
 	if m.Bot || !place.Direct() && !whispers {
 		return
 	}
-	h.onceADay(in, "hint "+place.Connector+":"+m.AuthorID, func(ctx context.Context) error {
+	v.onceADay("hint "+place.Connector+":"+m.AuthorID, func(ctx context.Context) error {
 		const text = "I am not set up to talk with you here. Ask the bot's operator."
 		if place.Direct() {
-			in.say(ctx, "hint-"+m.ID, text, m.ID)
+			v.say(ctx, "hint-"+m.ID, text, m.ID)
 			return nil
 		}
-		return whisperer.Whisper(ctx, in.name, m.AuthorID, in.translate(text))
+		return whisperer.Whisper(ctx, v.name, m.AuthorID, v.translate(text))
 	})
 }
 
 // onceADay has the connector tell somebody something in the background, unless it did so for key in the last 24 hours since the
 // start: a restart forgets that.
-func (h hints) onceADay(in *voice, key string, tell func(ctx context.Context) error) {
-	if !h.access.First(key, 24*time.Hour) {
+func (v *voice) onceADay(key string, tell func(ctx context.Context) error) {
+	if !v.access.First(key, 24*time.Hour) {
 		return
 	}
-	h.goroutines.start(func() {
-		_, err := callConnector(h.life, time.Minute, func(ctx context.Context) (any, error) { return nil, tell(ctx) })
+	v.goroutines.start(func() {
+		_, err := callConnector(v.life, time.Minute, func(ctx context.Context) (any, error) { return nil, tell(ctx) })
 		if err != nil {
-			in.log.Debug("whisper_failed", "error", err)
+			v.log.Debug("whisper_failed", "error", err)
 		}
 	})
 }

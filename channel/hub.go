@@ -121,7 +121,7 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 		if h.access.Rules().Hears(name, m.AuthorID, m.Bot) {
 			heard = append(heard, m)
 		} else {
-			h.hints().refuse(h.voice(name), m)
+			h.voice(name).refuse(m)
 		}
 	}
 	if len(heard) == 0 {
@@ -140,11 +140,11 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 // deliver puts messages into the inbox.
 func (c *conversation) deliver(ctx context.Context, messages []Inbound) ([]store.Receipt, error) {
 	for i := range messages {
-		c.env.access.Rules().Classify(c.name, &messages[i])
+		c.access.Rules().Classify(c.name, &messages[i])
 	}
 	c.inbox.post(func() { c.arrivals.coming(messages) })
 	receipts, err := c.records.Inbox().Deliver(ctx, messages...)
-	if refusesBot(messages, receipts) && c.env.access.First("logged bots in "+c.name, time.Hour) {
+	if refusesBot(messages, receipts) && c.access.First("logged bots in "+c.name, time.Hour) {
 		c.log.Warn("bot_turns_reached", "effect", "messages of other bots get no answer until a person writes", "limit", store.MaxBotTurns)
 	}
 	c.inbox.post(func() {

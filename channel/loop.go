@@ -63,8 +63,11 @@ type runs struct {
 
 // loop is the goroutine that owns a conversation and its engine. Others post what it runs, and wait for what it has done.
 type loop struct {
-	life  context.Context // ends when the hub closes
-	inbox inbox           // safe for concurrent use
+	life context.Context // ends when the hub closes
+
+	// These are safe for concurrent use.
+	inbox inbox
+	published
 
 	// Only its goroutine uses these.
 	runs   runs
@@ -106,7 +109,7 @@ func (l *loop) until(ctx context.Context, done func() (bool, error)) error {
 func (c *conversation) own(leave func() bool) {
 	defer c.usage.flush(c.life)
 	defer close(c.inbox.ended)
-	silence := time.NewTimer(c.env.o.Idle)
+	silence := time.NewTimer(c.o.Idle)
 	retry := time.AfterFunc(never, c.wake)
 	check := time.AfterFunc(never, func() { c.inbox.post(c.checkDue) })
 	for _, timer := range []*time.Timer{silence, retry, check} {
@@ -135,7 +138,7 @@ func (c *conversation) own(leave func() bool) {
 			} else if rest := c.rest(); rest > 0 {
 				retry.Reset(rest)
 			}
-			silence.Reset(c.env.o.Idle)
+			silence.Reset(c.o.Idle)
 		case <-stop:
 			stop = nil
 			if c.engine != nil {
@@ -218,7 +221,7 @@ func (c *conversation) goWork(worked chan<- error) {
 		ctx := observe.In(c.life, c.name)
 		err := c.workGuarded(ctx, resume)
 		if err == nil {
-			if c.env.incident.end(c.name) {
+			if c.incident.end(c.name) {
 				c.log.Info("conversations_recovered")
 			}
 			c.inbox.post(func() {
@@ -226,7 +229,7 @@ func (c *conversation) goWork(worked chan<- error) {
 				c.arrivals.answered(awaited)
 			})
 		} else if ctx.Err() == nil {
-			c.env.incident.stall(ctx, &c.voice, awaited, again, err)
+			c.incident.stall(ctx, &c.voice, awaited, again, err)
 		}
 		worked <- err
 	}()

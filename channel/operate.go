@@ -24,14 +24,6 @@ type Operator struct{ hub *Hub }
 // Operator returns the operator's side of the hub.
 func (h *Hub) Operator() Operator { return Operator{h} }
 
-// Activity shows what an open conversation is doing, and how full it is.
-type Activity struct {
-	Used, Window int  // tokens; Used includes the reply's reserve
-	Answering    bool // a turn is running
-	Summarizing  bool // a compaction is running
-	Paused       bool // automatic compaction is enabled but pauses; /context says why
-}
-
 // Activity returns what an open conversation is doing, without blocking; ok is false if it is not open.
 func (o Operator) Activity(name string) (g Activity, ok bool) {
 	c, err := o.hub.find(name, nil)
@@ -80,7 +72,7 @@ func (o Operator) contextIn(ctx context.Context, name string, speaker sentences.
 		return report.Context{}, err
 	}
 	now := report.NewContext(ctx, c.status(), c.records, agent.ID, agent.Model, speaker)
-	if made, limit := c.calls.InLastHour(); limit > 0 {
+	if made, limit := c.calls().InLastHour(); limit > 0 {
 		now.Calls = fmt.Sprintf("%d of %d in the last hour", made, limit)
 	}
 	return now, nil

@@ -17,7 +17,7 @@ import (
 var errPart = errors.New("this part of the task is done")
 
 // account returns whose limits count the calls made here: for a task, the people's conversation above it.
-func (s site) account() string {
+func (s *site) account() string {
 	root, _ := store.RootOf(s.name)
 	return root
 }

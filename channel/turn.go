@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"cairn/channel/access"
 	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -42,19 +41,14 @@ type turn struct {
 	*loop // life ends when the hub closes; /stop does not end it
 	host
 
-	cancel    context.CancelCauseFunc // of the context in which it runs
-	changes   changes
-	env       *environment
-	failures  *failures
-	sender    *sender
-	notices   *notices
-	usage     *usage
-	calls     access.Calls
-	shown     *published
-	followers *followers
-	task      *task.Run    // that the conversation is; nil: none
-	tasks     *task.Parent // that it starts
+	sender   *sender
+	usage    *usage
+	failures *failures
+	task     *task.Run    // that the conversation is; nil: none
+	tasks    *task.Parent // that it starts
 
+	cancel  context.CancelCauseFunc // of the context in which it runs
+	changes changes
 	step    *observe.Step  // nil: no one observes the turn
 	outcome string         // one of observe.Outcomes, so far
 	other   *task.Question // the agent that answers in place of the conversation's; nil: none
@@ -76,9 +70,9 @@ func (t *turn) answer(ctx context.Context, own compactor.Patch) (err error) {
 	ctx, t.step = observe.Begin(ctx, observe.Turn)
 	ctx, t.cancel = context.WithCancelCause(ctx)
 	defer t.cancel(nil)
-	t.shown.turn.Store(t)
+	t.loop.turn.Store(t)
 	defer func() { // after a panic, too
-		t.shown.turn.Store(nil)
+		t.loop.turn.Store(nil)
 		t.observed(err)
 	}()
 	return t.run(ctx, own)
@@ -90,7 +84,7 @@ func (t *turn) putOff(ctx context.Context, tell bool) error {
 		return t.pass(ctx)
 	}
 	t.attempt = t.newAttempt()
-	return t.fail(ctx, t.speaker().Sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", t.env.access.Rules().TurnsPerMinute))
+	return t.fail(ctx, t.speaker().Sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", t.access.Rules().TurnsPerMinute))
 }
 
 // countStart counts another start of the turn, and drops the tasks that an earlier one began. open is false if its question was
@@ -113,7 +107,7 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 	}
 	if why := t.cannotWrite(); why != "" {
 		if !t.Optional {
-			t.env.hints().explain(t.voice, why, t.addressed(t.Seq))
+			t.explain(why, t.addressed(t.Seq))
 		}
 		return t.pass(t.life)
 	}
@@ -153,7 +147,7 @@ func (t *turn) beginWith(ctx context.Context, recall int) (ok bool) {
 	made := compactor.Context{}
 	version := int64(compactor.AnyVersion)
 	if t.other == nil { // another agent does not see it
-		w := turnContext{loop: t.loop, site: t.site, turn: t.Turn, shown: t.shown}
+		w := turnContext{loop: t.loop, site: t.site, turn: t.Turn}
 		made, version = w.write(ctx, recall)
 	}
 	return ask(t.loop, func(e *compactor.Compactor) bool { return e.BeginTurn(made, version) })
@@ -161,7 +155,7 @@ func (t *turn) beginWith(ctx context.Context, recall int) (ok bool) {
 
 // attempts has the model answer until that succeeds, or fails for good.
 func (t *turn) attempts(ctx context.Context) error {
-	t.spend = t.calls.ForTurn(maxRequests)
+	t.spend = t.calls().ForTurn(maxRequests)
 	t.learned = t.window.learned()
 	if t.other != nil {
 		t.learned = t.other.Learned
@@ -230,7 +224,7 @@ func (t *turn) succeed(ctx context.Context, resp llm.Response) error {
 	err := t.close(ctx, resp.Message)
 	if t.attempt.stored { // otherwise its question was deleted, or it is answered again
 		t.outcome = observe.Answered
-		t.env.counters.ended(t.outcome)
+		t.counters.ended(t.outcome)
 		t.notifyCutOff(t.life, resp.FinishReason) // the turn is over, and a change on disk may have canceled ctx since
 	}
 	return err
@@ -250,7 +244,7 @@ func (t *turn) endPart(ctx context.Context) error {
 func (t *turn) giveUp(ctx context.Context, failed error) error {
 	t.step.Fail(failed)
 	t.outcome = observe.Failed
-	t.env.counters.ended(t.outcome)
+	t.counters.ended(t.outcome)
 	t.log.Log(ctx, max(slog.LevelInfo, t.failures.level(failed, t.learned)), "turn_failed",
 		append(llm.LogAttrs(failed), "turn", t.Seq)...)
 	if t.Optional && t.failures.announced { // no one requested an answer, and people already know
@@ -305,7 +299,7 @@ func (t *turn) observed(err error) {
 	}
 	t.step.Add(slog.String("outcome", t.outcome), slog.Int64("turn", t.Seq),
 		slog.String("agent", t.agent.ID), slog.String("model", t.agent.Model.Name()))
-	if now, ok := t.shown.activity(); ok {
+	if now, ok := t.activity(); ok {
 		t.step.Add(slog.Int("used_tokens", now.Used), slog.Int("max_tokens", now.Window))
 	}
 	t.step.End()

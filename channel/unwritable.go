@@ -33,7 +33,7 @@ type Unwritable struct {
 }
 
 // cannotWrite returns why the bot may not write here; "" if it may, or if nobody knows.
-func (s site) cannotWrite() (why string) {
+func (s *site) cannotWrite() (why string) {
 	if checker, ok := s.connector.(WriteChecker); ok {
 		why = checker.CannotWrite(s.name)
 	}

@@ -11,9 +11,8 @@ import (
 
 // voice writes the bot's own sentences in a conversation. It is safe for concurrent use.
 type voice struct {
-	site
-	agents Agents
-	code   atomic.Pointer[string] // of the language; nil until it is known
+	*site
+	code atomic.Pointer[string] // of the language; nil until it is known
 }
 
 // voice returns the voice in a conversation, which may not be open.
@@ -22,14 +21,14 @@ func (h *Hub) voice(conversation string) *voice {
 		defer h.release(c)
 		return &c.voice
 	}
-	return &voice{site: h.place(conversation, h.connectors[connectorOf(conversation)], nil), agents: h.agents()}
+	return &voice{site: h.place(conversation, h.connectors[connectorOf(conversation)], nil)}
 }
 
 // SpokenIn returns the language in which the bot speaks in a conversation, one of Languages.
 func SpokenIn(h *Hub, conversation string) string { return h.voice(conversation).language() }
 
 // setting returns the value of the setting: one of Languages, or "".
-func (v *voice) setting() string { return v.agents.In(v.account()).Language }
+func (v *voice) setting() string { return v.o.Agent(v.account()).Language }
 
 // language returns the code of the language in use, one of prompts.Languages.
 func (v *voice) language() string {

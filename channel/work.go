@@ -93,7 +93,7 @@ func (c *conversation) announce(ctx context.Context) {
 		c.unannounced = nil
 	})
 	if applied != nil {
-		c.notices.announce(ctx, applied, c.policy.get().Notify, newest)
+		c.sender.announce(ctx, applied, c.policy.get().Notify, newest)
 	}
 }
 
@@ -137,7 +137,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if c.task != nil { // a task counts against no one's turns per minute, and it may have to continue
 		return true, t.answer(ctx, nil)
 	}
-	if ok, tell := c.env.access.TakeTurn(authors, !t.Optional); !ok {
+	if ok, tell := c.access.TakeTurn(authors, !t.Optional); !ok {
 		return more, t.putOff(ctx, tell)
 	}
 	return more, t.answer(ctx, own)
@@ -208,8 +208,7 @@ func (c *conversation) resume(ctx context.Context) error {
 // newTurn returns a turn that has not started.
 func (c *conversation) newTurn(row store.Turn) *turn {
 	return &turn{
-		Turn: row, voice: &c.voice, answerer: &c.answerer, loop: &c.loop, host: c, env: c.env,
-		failures: &c.failures, sender: &c.sender, notices: &c.notices, followers: &c.followers, usage: &c.usage, calls: c.calls,
-		shown: &c.published, task: c.task, tasks: c.tasks, outcome: observe.Passed,
+		Turn: row, voice: &c.voice, answerer: &c.answerer, loop: &c.loop, host: c, sender: &c.sender, usage: &c.usage,
+		failures: &c.failures, task: c.task, tasks: c.tasks, outcome: observe.Passed,
 	}
 }
