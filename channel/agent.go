@@ -106,9 +106,6 @@ func (w *window) last() int { return int(w.tokens.Load()) }
 // keepLearned saves what the turn taught us about the models, after the reply has gone out.
 func (a *answerer) keepLearned(ctx context.Context, log *slog.Logger, answering *llm.Learned) {
 	for _, l := range []*llm.Learned{a.window.learned(), llm.LearnedOf(a.agent.Worker, new(llm.Learned)), answering} {
-		if l == nil {
-			continue
-		}
 		if err := l.Keep(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("save_learned_limits_failed", "error", err)
 		}

@@ -80,7 +80,7 @@ func (t *turn) finish(ctx context.Context, o store.Outcome) error {
 		}
 	}
 	t.check()
-	t.keepLearned(t.life, t.log, t.learned)
+	t.keepLearned(t.life, t.log, t.learned())
 	return nil
 }
 

@@ -39,7 +39,6 @@ type turn struct {
 	*voice
 	*answerer
 	*loop // life ends when the hub closes; /stop does not end it
-	host
 
 	sender   *sender
 	usage    *usage
@@ -53,29 +52,47 @@ type turn struct {
 	outcome string         // one of observe.Outcomes, so far
 	other   *task.Question // the agent that answers in place of the conversation's; nil: none
 	spend   func() error   // called before each model call; an error stops the call
-	learned *llm.Learned   // of the model that answers; nil: none was asked
 	half    string         // what an attempt that failed had written; "": nothing
 	attempt *attempt       // the one that runs, or the last; nil: none has started
 }
 
-// host is what a turn needs of its conversation.
-type host interface {
-	// awaitTools waits for tools of servers that still connect after a start.
-	awaitTools(ctx context.Context) error
-}
-
-// answer runs the turn: the model and its tools until there is a reply, then one transaction that
-// writes everything, then the reply goes out. own are settings for this turn and the check after it.
-func (t *turn) answer(ctx context.Context, own compactor.Patch) (err error) {
+// start makes the turn the running one, and returns the context in which it runs.
+func (t *turn) start(ctx context.Context) context.Context {
 	ctx, t.step = observe.Begin(ctx, observe.Turn)
 	ctx, t.cancel = context.WithCancelCause(ctx)
-	defer t.cancel(nil)
 	t.loop.turn.Store(t)
-	defer func() { // after a panic, too
-		t.loop.turn.Store(nil)
-		t.observed(err)
-	}()
-	return t.run(ctx, own)
+	return ctx
+}
+
+// end ends what start began; err is why the turn stays open, if it does.
+func (t *turn) end(err error) {
+	t.loop.turn.Store(nil)
+	t.cancel(nil)
+	if t.step == nil {
+		return
+	}
+	if err != nil {
+		t.step.Fail(err)
+		t.outcome = observe.Interrupted
+	}
+	t.step.Add(slog.String("outcome", t.outcome), slog.Int64("turn", t.Seq),
+		slog.String("agent", t.agent.ID), slog.String("model", t.agent.Model.Name()))
+	if now, ok := t.activity(); ok {
+		t.step.Add(slog.Int("used_tokens", now.Used), slog.Int("max_tokens", now.Window))
+	}
+	t.step.End()
+}
+
+// mayAnswer reports whether the bot may answer here. If it may not write, it explains that to the people who want an answer.
+func (t *turn) mayAnswer() bool {
+	if t.paused(t.life) {
+		return false
+	}
+	why := t.cannotWrite()
+	if why != "" && !t.Optional {
+		t.explain(why, t.addressed(t.Seq))
+	}
+	return why == ""
 }
 
 // putOff closes a turn of people who have no turns left in this minute; tell: it notifies them.
@@ -100,17 +117,8 @@ func (t *turn) countStart(ctx context.Context) (open bool, err error) {
 	return err == nil, err
 }
 
-// run closes the turn if nobody may or can answer it, and otherwise answers it.
+// run has the model and its tools work until there is a reply, then one transaction writes everything, then the reply goes out.
 func (t *turn) run(ctx context.Context, own compactor.Patch) error {
-	if t.paused(t.life) { // not ctx: /stop cancels that, and this must be written all the same
-		return t.pass(t.life)
-	}
-	if why := t.cannotWrite(); why != "" {
-		if !t.Optional {
-			t.explain(why, t.addressed(t.Seq))
-		}
-		return t.pass(t.life)
-	}
 	if t.task != nil {
 		_, ends, open := t.task.Open(ctx)
 		if !open {
@@ -118,32 +126,26 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 		}
 		defer time.AfterFunc(time.Until(ends), func() { t.cancel(errStopped) }).Stop()
 	}
-	t.other = t.calledAgent()
-	if t.other == nil {
-		if err := t.awaitTools(ctx); err != nil {
-			return err
-		}
-	}
 	t.policy.override(t.loop, own)
 	defer t.policy.override(t.loop, nil)
 	t.notifyShortened(t.life)
-	t.begin(ctx)
+	t.addContext(ctx)
 	return t.attempts(ctx)
 }
 
-// begin adds the turn context to the prompt.
-func (t *turn) begin(ctx context.Context) {
+// addContext adds the turn context to the prompt.
+func (t *turn) addContext(ctx context.Context) {
 	for range 2 { // again if what it quotes has changed
-		if t.beginWith(ctx, t.agent.Recall) {
+		if t.addContextWith(ctx, t.agent.Recall) {
 			return
 		}
 	}
-	t.beginWith(ctx, 0) // without what it recalls, it is right in any case
+	t.addContextWith(ctx, 0) // without what it recalls, it is right in any case
 }
 
-// beginWith adds a turn context with recalled messages and memories, within a budget of tokens. ok is false if what it quotes may
-// have changed.
-func (t *turn) beginWith(ctx context.Context, recall int) (ok bool) {
+// addContextWith adds a turn context with recalled messages and memories, within a budget of tokens. ok is false if what it quotes
+// may have changed.
+func (t *turn) addContextWith(ctx context.Context, recall int) (ok bool) {
 	made := compactor.Context{}
 	version := int64(compactor.AnyVersion)
 	if t.other == nil { // another agent does not see it
@@ -156,10 +158,6 @@ func (t *turn) beginWith(ctx context.Context, recall int) (ok bool) {
 // attempts has the model answer until that succeeds, or fails for good.
 func (t *turn) attempts(ctx context.Context) error {
 	t.spend = t.calls().ForTurn(maxRequests)
-	t.learned = t.window.learned()
-	if t.other != nil {
-		t.learned = t.other.Learned
-	}
 	for {
 		t.attempt = t.newAttempt()
 		again, err := t.try(ctx)
@@ -167,6 +165,14 @@ func (t *turn) attempts(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// learned returns what is known of the model that answers.
+func (t *turn) learned() *llm.Learned {
+	if t.other != nil {
+		return t.other.Learned
+	}
+	return t.window.learned()
 }
 
 // try has the model answer once. again: it failed in a way that may pass.
@@ -218,7 +224,7 @@ func (t *turn) passes(failed error) bool {
 
 // succeed closes a turn with the model's answer.
 func (t *turn) succeed(ctx context.Context, resp llm.Response) error {
-	if t.failures.end(t.learned) {
+	if t.failures.end(t.learned()) {
 		t.log.Info("turns_recovered")
 	}
 	err := t.close(ctx, resp.Message)
@@ -245,7 +251,7 @@ func (t *turn) giveUp(ctx context.Context, failed error) error {
 	t.step.Fail(failed)
 	t.outcome = observe.Failed
 	t.counters.ended(t.outcome)
-	t.log.Log(ctx, max(slog.LevelInfo, t.failures.level(failed, t.learned)), "turn_failed",
+	t.log.Log(ctx, max(slog.LevelInfo, t.failures.level(failed, t.learned())), "turn_failed",
 		append(llm.LogAttrs(failed), "turn", t.Seq)...)
 	if t.Optional && t.failures.announced { // no one requested an answer, and people already know
 		t.discard()
@@ -286,21 +292,4 @@ func (t *turn) recoverPanic(err *error) {
 		t.log.Error("turn_panicked", "turn", t.Seq, "panic", p, "stack", string(debug.Stack()))
 		*err = fmt.Errorf("the turn panicked: %v", p)
 	}
-}
-
-// observed ends the step of a turn; err is why the turn stays open, if it does.
-func (t *turn) observed(err error) {
-	if t.step == nil {
-		return
-	}
-	if err != nil {
-		t.step.Fail(err)
-		t.outcome = observe.Interrupted
-	}
-	t.step.Add(slog.String("outcome", t.outcome), slog.Int64("turn", t.Seq),
-		slog.String("agent", t.agent.ID), slog.String("model", t.agent.Model.Name()))
-	if now, ok := t.activity(); ok {
-		t.step.Add(slog.Int("used_tokens", now.Used), slog.Int("max_tokens", now.Window))
-	}
-	t.step.End()
 }

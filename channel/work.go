@@ -135,12 +135,12 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		return more, nil
 	}
 	if c.task != nil { // a task counts against no one's turns per minute, and it may have to continue
-		return true, t.answer(ctx, nil)
+		return true, c.answer(ctx, t, nil)
 	}
 	if ok, tell := c.access.TakeTurn(authors, !t.Optional); !ok {
 		return more, t.putOff(ctx, tell)
 	}
-	return more, t.answer(ctx, own)
+	return more, c.answer(ctx, t, own)
 }
 
 // takeUp shows dequeued messages, and returns the settings that came with them and the authors of the addressed ones.
@@ -196,7 +196,7 @@ func (c *conversation) resume(ctx context.Context) error {
 		default:
 			open, err = t.countStart(ctx)
 			if open {
-				err = t.answer(ctx, nil)
+				err = c.answer(ctx, t, nil)
 			}
 		}
 		if err != nil {
@@ -205,10 +205,26 @@ func (c *conversation) resume(ctx context.Context) error {
 	}
 }
 
+// answer has a turn answered, unless nobody may or can answer it. own are settings for it and the check after it.
+func (c *conversation) answer(ctx context.Context, t *turn, own compactor.Patch) (err error) {
+	ctx = t.start(ctx)
+	defer func() { t.end(err) }() // after a panic, too
+	if !t.mayAnswer() {
+		return t.pass(c.life) // not ctx: /stop cancels that, and this must be written all the same
+	}
+	t.other = t.calledAgent()
+	if t.other == nil {
+		if err := c.awaitTools(ctx); err != nil {
+			return err
+		}
+	}
+	return t.run(ctx, own)
+}
+
 // newTurn returns a turn that has not started.
 func (c *conversation) newTurn(row store.Turn) *turn {
 	return &turn{
-		Turn: row, voice: &c.voice, answerer: &c.answerer, loop: &c.loop, host: c, sender: &c.sender, usage: &c.usage,
+		Turn: row, voice: &c.voice, answerer: &c.answerer, loop: &c.loop, sender: &c.sender, usage: &c.usage,
 		failures: &c.failures, task: c.task, tasks: c.tasks, outcome: observe.Passed,
 	}
 }
