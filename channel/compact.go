@@ -3,6 +3,7 @@ package channel
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 
 	"cairn/compactor"
@@ -35,32 +36,21 @@ type outcomeOf = func(context.Context) (compactor.Event, error)
 // awaitEvent waits until an event of a compaction that was requested of an engine is known. errPanicked: the engine was discarded
 // before that.
 func (l *loop) awaitEvent(ctx context.Context, engine *compactor.Compactor, event func() compactor.Event) (compactor.Event, error) {
-	known := make(chan compactor.Event, 1)
-	l.inbox.post(func() {
-		l.runs.waiters = append(l.runs.waiters, func() bool {
-			e := event()
-			ended := e.State != "" || l.engine != engine || l.runs.broken
-			if ended {
-				known <- e
-				return true
-			}
-			return ended || ctx.Err() != nil
-		})
+	err := l.until(ctx, func() (bool, error) {
+		known := event().State != ""
+		if !known && (l.engine != engine || l.runs.broken) {
+			return false, errPanicked
+		}
+		return known, nil
 	})
-	missing := errPanicked
-	var e compactor.Event
-	select {
-	case e = <-known:
-	case <-ctx.Done():
-		return e, ctx.Err()
-	case <-l.inbox.ended: // nothing changes any more
-		e = event()
-		missing = ErrClosed
+	if err != nil && !errors.Is(err, ErrClosed) {
+		return compactor.Event{}, err
 	}
-	if e.State == "" {
-		return e, missing
+	e := event() // nothing changes it any more
+	if e.State != "" {
+		err = nil
 	}
-	return e, nil
+	return e, err
 }
 
 func (c *conversation) wantSession(ctx context.Context) (wanted, later bool, err error) {

@@ -51,14 +51,13 @@ func (in *inbox) run(guard func(event func())) {
 
 // runs is the loop's state of its children.
 type runs struct {
-	working bool              // the child that works runs
-	slow    int               // children that run work of the engine
-	again   bool              // there may be more work than the child knows of
-	err     error             // of the last try, which will be repeated; nil: it succeeded
-	panics  int               // since the child last succeeded
-	broken  bool              // something panicked: the engine is reloaded once the child has ended
-	served  []chan<- struct{} // to be closed after what the running event did is passed on
-	waiters []func() bool     // called after each step, until they return true
+	working bool          // the child that works runs
+	slow    int           // children that run work of the engine
+	again   bool          // there may be more work than the child knows of
+	err     error         // of the last try, which will be repeated; nil: it succeeded
+	panics  int           // since the child last succeeded
+	broken  bool          // something panicked: the engine is reloaded once the child has ended
+	waiters []func() bool // see await; called until they return true
 }
 
 // loop is the goroutine that owns a conversation and its engine. Others post what it runs, and wait for what it has done.
@@ -77,13 +76,9 @@ type loop struct {
 // wake has the child check for work again.
 func (l *loop) wake() { l.inbox.post(func() { l.runs.again = true }) }
 
-// checkAgain has the loop ask those who wait in until; work: it also checks for work, such as the next part of a task.
-func (l *loop) checkAgain(work bool) {
-	l.inbox.post(func() { l.runs.again = l.runs.again || work })
-}
-
-// until returns once done, which the loop calls after each of its steps, returns true or an error.
-func (l *loop) until(ctx context.Context, done func() (bool, error)) error {
+// await has the loop run f, which must not wait, and returns once done returns true or an error. The loop calls done after that step
+// and each later one, when what the step did is passed on. ErrClosed: the loop has ended.
+func (l *loop) await(ctx context.Context, f func(), done func() (bool, error)) error {
 	result := make(chan error, 1)
 	l.inbox.post(func() {
 		l.runs.waiters = append(l.runs.waiters, func() bool {
@@ -94,15 +89,36 @@ func (l *loop) until(ctx context.Context, done func() (bool, error)) error {
 			result <- err
 			return true
 		})
+		f()
 	})
 	select {
 	case err := <-result:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-l.life.Done():
+	case <-l.inbox.ended:
+	}
+	select {
+	case err := <-result: // of its last step
+		return err
+	default:
 		return ErrClosed
 	}
+}
+
+// until is await for what others do.
+func (l *loop) until(ctx context.Context, done func() (bool, error)) error {
+	return l.await(ctx, func() {}, done)
+}
+
+// tryDo is await for f alone. errPanicked: f did not end.
+func (l *loop) tryDo(f func(e *compactor.Compactor)) error {
+	result := errPanicked
+	run := func() {
+		f(l.engine)
+		result = nil
+	}
+	return l.await(context.Background(), run, func() (bool, error) { return true, result })
 }
 
 // own runs the conversation until the hub closes, or until it may leave memory because it has been idle for long.
@@ -169,10 +185,6 @@ func (c *conversation) own(leave func() bool) {
 func (c *conversation) handle(event func()) {
 	c.guard(event)
 	c.guard(c.attend)
-	for _, done := range c.runs.served {
-		close(done)
-	}
-	c.runs.served = nil
 }
 
 // busy reports whether a summary is being written.
@@ -237,26 +249,6 @@ func (c *conversation) goWork(worked chan<- error) {
 
 // done reports whether nothing is left to do, or only what failed.
 func (r *runs) done() bool { return !r.working && !r.again }
-
-// tryDo has the loop run f, which must not wait, and waits for that or for the end of the loop. errPanicked: f did not end.
-func (l *loop) tryDo(f func(e *compactor.Compactor)) error {
-	panicked := true
-	done := make(chan struct{})
-	l.inbox.post(func() {
-		l.runs.served = append(l.runs.served, done)
-		f(l.engine)
-		panicked = false
-	})
-	select {
-	case <-done:
-	case <-l.inbox.ended:
-		return ErrClosed
-	}
-	if panicked {
-		return errPanicked
-	}
-	return nil
-}
 
 // do is tryDo for children, which the loop waits for, and which cannot continue after an error.
 func (l *loop) do(f func(e *compactor.Compactor)) {

@@ -64,7 +64,9 @@ func (s *sender) start() {
 	}
 	s.running = s.goroutines.start(func() {
 		s.run(s.loop.life)
-		s.loop.checkAgain(s.records.IsTask())
+		s.loop.inbox.post(func() { // for those who wait until it is idle, as the next part of a task does
+			s.loop.runs.again = s.loop.runs.again || s.records.IsTask()
+		})
 	})
 }
 
