@@ -147,7 +147,7 @@ func (h commandHost) Remembered(id int64, kind, content string) {
 }
 
 func (h commandHost) Forget(ctx context.Context, who store.Person, in []*store.Conversation) (<-chan error, error) {
-	return h.hub.forgetPerson(ctx, who, in...)
+	return erasure{h.hub, who, in}.begin(ctx)
 }
 
 func (h commandHost) Status() compactor.Status { return h.c.status() }
