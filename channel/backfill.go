@@ -191,9 +191,13 @@ type Misser interface {
 	Missed(conversation string, newest time.Time)
 }
 
-func (b *backfill) page(ctx context.Context, h Historian, look Look) (Page, error) {
+func (b *backfill) page(ctx context.Context, h Historian, look Look) (page Page, err error) {
 	b.edits.startReading()
-	return callConnector(ctx, historyTimeout, func(ctx context.Context) (Page, error) { return h.History(ctx, b.name, look) })
+	err = callConnector(ctx, historyTimeout, func(ctx context.Context) (err error) {
+		page, err = h.History(ctx, b.name, look)
+		return err
+	})
+	return page, err
 }
 
 // early reports whether messages from before the bot joined may still have to be read.

@@ -120,7 +120,7 @@ func (a *arrivals) answered(awaited string) {
 type awaitedKey struct{}
 
 // callConnector calls a function of the connector that asks the platform.
-func callConnector[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (v T, err error) {
+func callConnector(ctx context.Context, limit time.Duration, f func(context.Context) error) (err error) {
 	defer recoverConnector(&err)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -76,8 +76,8 @@ func (s *sender) announce(ctx context.Context, e *compactor.Event, notify, newes
 	case compactor.NotifyReaction:
 		if reactor, ok := s.connector.(Reactor); ok && newest != "" {
 			s.goroutines.start(func() {
-				_, err := callConnector(s.life, time.Minute, func(ctx context.Context) (any, error) {
-					return nil, reactor.React(ctx, s.name, newest, ReactionSummarized)
+				err := callConnector(s.life, time.Minute, func(ctx context.Context) error {
+					return reactor.React(ctx, s.name, newest, ReactionSummarized)
 				})
 				if err != nil {
 					s.log.Debug("mark_compaction_failed", "error", err)

@@ -74,8 +74,9 @@ func (v *voice) say(ctx context.Context, id, text string, to ...string) {
 		return
 	}
 	piece := Piece{Reply: id, Parts: 1, To: to, Text: v.translate(text), Failure: true}
-	_, err := callConnector(ctx, sayTimeout, func(ctx context.Context) (string, error) {
-		return v.connector.Reply(v.name, to).Send(ctx, piece)
+	err := callConnector(ctx, sayTimeout, func(ctx context.Context) error {
+		_, err := v.connector.Reply(v.name, to).Send(ctx, piece)
+		return err
 	})
 	if err != nil {
 		v.log.Warn("send_notice_failed", "error", err)
