@@ -126,7 +126,7 @@ func (a *approvals) approve(ctx context.Context, t llm.Tool, arguments json.RawM
 // wait publishes the call that waits; nil: none.
 func (a *approvals) wait(asked *Approval) {
 	a.waiting.Store(asked)
-	if hook := a.o.Asked; hook != nil {
+	if hook := a.o.Waiting; hook != nil {
 		hook(a.name)
 	}
 }

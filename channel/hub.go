@@ -41,7 +41,7 @@ type Hooks struct {
 	Before     func(ctx context.Context, conversation string, p compactor.Proposal) (focus string, veto error) // see compactor.Options, like After
 	After      func(conversation string, e Event)
 	Remembered func(conversation string, id int64, kind, content string)         // for each new memory
-	Asked      func(conversation string)                                         // when a call starts or stops waiting for permission
+	Waiting    func(conversation string)                                         // when a call starts or stops waiting for permission
 	Replied    func(conversation string, to []string, text string, failure bool) // for each stored reply, to platform ids; failure: no word of the model
 	Task       func(store.Task)                                                  // when a task begins, makes progress or ends
 	Counted    func(store.Usage)                                                 // with what each model request used
@@ -262,15 +262,15 @@ func (h *Hub) waitAll(ctx context.Context, workers bool) error {
 // whileStored waits by wait; when the database is gone it ends that and returns why. Work that cannot be stored is retried for ever.
 func (h *Hub) whileStored(ctx context.Context, wait func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	gone := make(chan error)
+	lost := make(chan error)
 	go func() {
-		lost := untilLost(ctx, h.o.Store)
+		why := untilLost(ctx, h.o.Store)
 		cancel()
-		gone <- lost
+		lost <- why
 	}()
 	err := wait(ctx)
 	cancel()
-	return cmp.Or(<-gone, err)
+	return cmp.Or(<-lost, err)
 }
 
 // untilLost returns why the database is gone; nil: it was in place when ctx ended.

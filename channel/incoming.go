@@ -91,13 +91,13 @@ func (a *arrivals) waits(id string) bool {
 }
 
 // accepted notifies the connector of a message's place, and returns the settings that came with it.
-func (a *arrivals) accepted(id string, seq int64) (own compactor.Patch) {
-	own = a.incoming[id]
+func (a *arrivals) accepted(id string, seq int64) (settings compactor.Patch) {
+	settings = a.incoming[id]
 	delete(a.incoming, id)
 	if a.observer != nil {
 		a.observer.Accepted(a.conversation, id, seq)
 	}
-	return own
+	return settings
 }
 
 // ask closes asked.

@@ -121,8 +121,8 @@ func (l *loop) tryDo(f func(e *compactor.Compactor)) error {
 	return l.await(context.Background(), run, func() (bool, error) { return true, result })
 }
 
-// own runs the conversation until the hub closes, or until it may leave memory because it has been idle for long.
-func (c *conversation) own(leave func() bool) {
+// runLoop runs the conversation until the hub closes, or until it may leave memory because it has been idle for long.
+func (c *conversation) runLoop(leave func() bool) {
 	defer c.usage.flush(c.life)
 	defer close(c.inbox.ended)
 	silence := time.NewTimer(c.o.Idle)
@@ -169,7 +169,7 @@ func (c *conversation) own(leave func() bool) {
 			c.runs.err = errPanicked
 			retry.Reset(c.runs.delay())
 		}
-		if at := c.shown(); at != checkAt {
+		if at := c.publishState(); at != checkAt {
 			checkAt = at
 			if at.IsZero() {
 				check.Stop()
@@ -211,8 +211,8 @@ func (l *loop) checkDue() {
 	}
 }
 
-// shown publishes the current state, and returns when the engine wants to go on by itself; zero: never.
-func (c *conversation) shown() (wake time.Time) {
+// publishState publishes the current state, and returns when the engine wants to go on by itself; zero: never.
+func (c *conversation) publishState() (wake time.Time) {
 	if c.engine != nil && !c.runs.broken {
 		c.guard(func() {
 			wake = c.engine.Wake()

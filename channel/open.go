@@ -129,9 +129,9 @@ func (c *conversation) changedElsewhere(e *compactor.Compactor, version int64) e
 // policy is what a conversation is compacted by: the settings file, overridden with /settings and, above that, by
 // settings from the messages of the running turn. Only the loop changes it.
 type policy struct {
-	file      func() compactor.Policy
-	own, turn compactor.Patch
-	over      atomic.Pointer[compactor.Patch] // both
+	file         func() compactor.Policy
+	stored, turn compactor.Patch
+	over         atomic.Pointer[compactor.Patch] // both
 }
 
 // get returns the current policy. It is called at each check, in any goroutine.
@@ -146,12 +146,12 @@ func (p *policy) get() compactor.Policy {
 
 // override sets settings for the running turn and the check after it.
 func (p *policy) override(in *loop, settings compactor.Patch) {
-	in.do(func(*compactor.Compactor) { p.set(p.own, settings) })
+	in.do(func(*compactor.Compactor) { p.set(p.stored, settings) })
 }
 
-func (p *policy) set(own, turn compactor.Patch) {
-	over := compactor.Merge(own, turn)
-	p.own = own
+func (p *policy) set(stored, turn compactor.Patch) {
+	over := compactor.Merge(stored, turn)
+	p.stored = stored
 	p.turn = turn
 	p.over.Store(&over)
 }
@@ -163,7 +163,7 @@ func (p *policy) read(ctx context.Context, records *store.Conversation) (left []
 		return nil, err
 	}
 	p.set(store.PatchOf(set), p.turn)
-	_, left = p.own.Fit(p.file())
+	_, left = p.stored.Fit(p.file())
 	return left, nil
 }
 

@@ -26,7 +26,7 @@ func (s *site) account() string {
 func (c *conversation) Terms() (terms task.Terms, err error) {
 	err = c.tryDo(func(e *compactor.Compactor) {
 		terms = task.Terms{
-			Agents: c.agent.Spawn, Limits: c.agent.Tasks, Above: compactor.Merge(c.agent.layers(), c.policy.own),
+			Agents: c.agent.Spawn, Limits: c.agent.Tasks, Above: compactor.Merge(c.agent.layers(), c.policy.stored),
 			Next: e.View().Next, Turn: c.turnSeq(),
 		}
 	})

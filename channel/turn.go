@@ -118,7 +118,7 @@ func (t *turn) countStart(ctx context.Context) (open bool, err error) {
 }
 
 // run has the model and its tools work until there is a reply, then one transaction writes everything, then the reply goes out.
-func (t *turn) run(ctx context.Context, own compactor.Patch) error {
+func (t *turn) run(ctx context.Context, settings compactor.Patch) error {
 	if t.task != nil {
 		_, ends, open := t.task.Open(ctx)
 		if !open {
@@ -126,7 +126,7 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 		}
 		defer time.AfterFunc(time.Until(ends), func() { t.cancel(errStopped) }).Stop()
 	}
-	t.policy.override(t.loop, own)
+	t.policy.override(t.loop, settings)
 	defer t.policy.override(t.loop, nil)
 	t.notifyShortened(t.life)
 	t.addContext(ctx)

@@ -121,7 +121,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	case len(burst) == 0:
 		return c.task.Continue(ctx, c.sender.idle() && !c.paused(ctx), c.language())
 	}
-	own, authors, err := c.takeUp(ctx, burst)
+	settings, authors, err := c.takeUp(ctx, burst)
 	if err != nil {
 		return false, err
 	}
@@ -140,12 +140,12 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if ok, tell := c.access.TakeTurn(authors, !t.Optional); !ok {
 		return more, t.putOff(ctx, tell)
 	}
-	return more, c.answer(ctx, t, own)
+	return more, c.answer(ctx, t, settings)
 }
 
 // takeUp shows dequeued messages, and returns the settings that came with them and the authors of the addressed ones.
 // While an import is read they follow messages that are not read yet, and come from the disk.
-func (c *conversation) takeUp(ctx context.Context, burst []chat.Message) (own compactor.Patch, authors []string, err error) {
+func (c *conversation) takeUp(ctx context.Context, burst []chat.Message) (settings compactor.Patch, authors []string, err error) {
 	c.do(func(e *compactor.Compactor) {
 		if c.imports.unread.Load() {
 			err = e.Changed(ctx)
@@ -153,9 +153,9 @@ func (c *conversation) takeUp(ctx context.Context, burst []chat.Message) (own co
 			e.Received(burst...)
 		}
 		for _, m := range burst {
-			settings := c.arrivals.accepted(m.ID, m.Seq)
+			brought := c.arrivals.accepted(m.ID, m.Seq)
 			if m.Addressed {
-				own = compactor.Merge(own, settings)
+				settings = compactor.Merge(settings, brought)
 			}
 			if !strings.HasPrefix(m.ID, store.TaskID) {
 				c.arrivals.newest = m.ID
@@ -165,7 +165,7 @@ func (c *conversation) takeUp(ctx context.Context, burst []chat.Message) (own co
 			}
 		}
 	})
-	return own, authors, err
+	return settings, authors, err
 }
 
 // startSession starts a requested session once all earlier messages are dealt with.
@@ -205,8 +205,8 @@ func (c *conversation) resume(ctx context.Context) error {
 	}
 }
 
-// answer has a turn answered, unless nobody may or can answer it. own are settings for it and the check after it.
-func (c *conversation) answer(ctx context.Context, t *turn, own compactor.Patch) (err error) {
+// answer has a turn answered, unless nobody may or can answer it. settings are for it and the check after it.
+func (c *conversation) answer(ctx context.Context, t *turn, settings compactor.Patch) (err error) {
 	ctx = t.start(ctx)
 	defer func() { t.end(err) }() // after a panic, too
 	if !t.mayAnswer() {
@@ -218,7 +218,7 @@ func (c *conversation) answer(ctx context.Context, t *turn, own compactor.Patch)
 			return err
 		}
 	}
-	return t.run(ctx, own)
+	return t.run(ctx, settings)
 }
 
 // newTurn returns a turn that has not started.
