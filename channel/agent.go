@@ -81,9 +81,9 @@ func (a Agent) PolicyOf(ctx context.Context, records *store.Conversation) (compa
 
 // window caches the size of a model's context window, for the engine, which must not wait for the server.
 type window struct {
-	model  llm.Model
-	tokens atomic.Int64
-	own    llm.Learned // for a model that keeps no record itself
+	model    llm.Model
+	tokens   atomic.Int64
+	fallback llm.Learned // for a model that keeps no record itself
 }
 
 func newWindow(ctx context.Context, model llm.Model) *window {
@@ -93,7 +93,7 @@ func newWindow(ctx context.Context, model llm.Model) *window {
 }
 
 // learned returns what is known about the model.
-func (w *window) learned() *llm.Learned { return llm.LearnedOf(w.model, &w.own) }
+func (w *window) learned() *llm.Learned { return llm.LearnedOf(w.model, &w.fallback) }
 
 func (w *window) lookUp(ctx context.Context) int {
 	n := w.model.Window(ctx).Tokens

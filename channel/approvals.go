@@ -53,9 +53,8 @@ type Approval struct {
 
 // approvals asks people of a conversation before tools are called. It is safe for concurrent use.
 type approvals struct {
-	*notices
-	followers *followers
-	waiting   atomic.Pointer[Approval] // nil: no call waits
+	*sender
+	waiting atomic.Pointer[Approval] // nil: no call waits
 }
 
 // wrap returns the tool, wrapped so that it asks first if its settings say so.
@@ -127,7 +126,9 @@ func (a *approvals) approve(ctx context.Context, t llm.Tool, arguments json.RawM
 // wait publishes the call that waits; nil: none.
 func (a *approvals) wait(asked *Approval) {
 	a.waiting.Store(asked)
-	a.followers.waiting()
+	if hook := a.o.Waiting; hook != nil {
+		hook(a.name)
+	}
 }
 
 // attended reports whether someone may answer here.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"cairn/channel/access"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -25,8 +24,7 @@ const (
 // backfill reads the history of a conversation into its inbox and transcript. Only the child calls its methods, and the loop while no
 // child runs.
 type backfill struct {
-	site
-	access   *access.Control
+	*site
 	catchUp  time.Duration // after that, a message is too old to be answered; 0: never
 	edits    *edits
 	loop     *loop
@@ -193,9 +191,13 @@ type Misser interface {
 	Missed(conversation string, newest time.Time)
 }
 
-func (b *backfill) page(ctx context.Context, h Historian, look Look) (Page, error) {
+func (b *backfill) page(ctx context.Context, h Historian, look Look) (page Page, err error) {
 	b.edits.startReading()
-	return callConnector(ctx, historyTimeout, func(ctx context.Context) (Page, error) { return h.History(ctx, b.name, look) })
+	err = callConnector(ctx, historyTimeout, func(ctx context.Context) (err error) {
+		page, err = h.History(ctx, b.name, look)
+		return err
+	})
+	return page, err
 }
 
 // early reports whether messages from before the bot joined may still have to be read.

@@ -13,7 +13,8 @@ import (
 func TestPastMessagesFollowTheRules(t *testing.T) {
 	rules := access.Rules{Access: map[string]access.Access{"test": {Deny: []string{"mallory"}}}}
 	b := backfill{
-		site: site{name: "test:s1/c1"}, access: access.New(rules, nil, slog.New(slog.DiscardHandler)), catchUp: time.Hour,
+		site:    &site{name: "test:s1/c1", environment: &environment{access: access.New(rules, nil, slog.New(slog.DiscardHandler))}},
+		catchUp: time.Hour,
 	}
 	now := time.Now()
 	said := []Inbound{

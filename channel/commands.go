@@ -31,19 +31,22 @@ func (h *Hub) Run(ctx context.Context, name string, who access.Person, line stri
 	}
 	answer, err = h.execute(ctx, name, who, cmd, args)
 	if err != nil {
-		answer = command.Answer{Text: h.voice(name).translate(databaseWords(err, "That did not work; my log says why. Try again later."))}
+		answer = command.Answer{Text: h.commandFailed(name, err)}
+	}
+	if then := answer.Then; then != nil {
+		answer.Then = func(ctx context.Context) string { return h.outcome(ctx, name, cmd, then) }
 	}
 	return answer, true, err
 }
 
-// execute runs a command. A panic becomes an error.
+// commandFailed returns what people read about a command that failed.
+func (h *Hub) commandFailed(name string, err error) string {
+	return h.voice(name).translate(databaseWords(err, "That did not work; my log says why. Try again later."))
+}
+
+// execute runs a command.
 func (h *Hub) execute(ctx context.Context, name string, who access.Person, cmd command.Command, args string) (answer command.Answer, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			h.o.Log.Error("command_panicked", "conversation", name, "command", cmd.Name, "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("the command /%s panicked: %v", cmd.Name, p)
-		}
-	}()
+	defer h.recoverCommand(name, cmd, &err)
 	c, err := h.use(ctx, name)
 	if err != nil {
 		return command.Answer{}, err
@@ -54,6 +57,26 @@ func (h *Hub) execute(ctx context.Context, name string, who access.Person, cmd c
 	call.Command = cmd
 	call.Args = args
 	return call.Run(ctx)
+}
+
+// outcome waits until what a command started has ended, and returns what people read of it.
+func (h *Hub) outcome(ctx context.Context, name string, cmd command.Command, then func(context.Context) string) (text string) {
+	var err error
+	defer func() {
+		if err != nil {
+			text = h.commandFailed(name, err)
+		}
+	}()
+	defer h.recoverCommand(name, cmd, &err)
+	return then(ctx)
+}
+
+// recoverCommand logs a panic of a command, and makes it an error.
+func (h *Hub) recoverCommand(name string, cmd command.Command, err *error) {
+	if p := recover(); p != nil {
+		h.o.Log.Error("command_panicked", "conversation", name, "command", cmd.Name, "panic", p, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("the command /%s panicked: %v", cmd.Name, p)
+	}
 }
 
 // Suggest returns at most 25 completions of what a person has typed of a command's argument.
@@ -120,11 +143,11 @@ func (h commandHost) ToolsChanged() {
 }
 
 func (h commandHost) Remembered(id int64, kind, content string) {
-	h.c.followers.remembered(id, kind, content)
+	h.c.remembered(id, kind, content)
 }
 
 func (h commandHost) Forget(ctx context.Context, who store.Person, in []*store.Conversation) (<-chan error, error) {
-	return h.hub.forgetPerson(ctx, who, in...)
+	return erasure{h.hub, who, in}.begin(ctx)
 }
 
 func (h commandHost) Status() compactor.Status { return h.c.status() }

@@ -3,6 +3,7 @@ package channel
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 
 	"cairn/compactor"
@@ -35,26 +36,21 @@ type outcomeOf = func(context.Context) (compactor.Event, error)
 // awaitEvent waits until an event of a compaction that was requested of an engine is known. errPanicked: the engine was discarded
 // before that.
 func (l *loop) awaitEvent(ctx context.Context, engine *compactor.Compactor, event func() compactor.Event) (compactor.Event, error) {
-	known := make(chan compactor.Event, 1)
-	var last compactor.Event // the loop's
-	l.await(func() bool {
-		last = event()
-		return last.State != "" || l.engine != engine || l.runs.broken || ctx.Err() != nil
-	}, func() { known <- last })
-	missing := errPanicked
-	var e compactor.Event
-	select {
-	case e = <-known:
-	case <-ctx.Done():
-		return e, ctx.Err()
-	case <-l.inbox.ended: // nothing changes any more
-		e = event()
-		missing = ErrClosed
+	err := l.until(ctx, func() (bool, error) {
+		known := event().State != ""
+		if !known && (l.engine != engine || l.runs.broken) {
+			return false, errPanicked
+		}
+		return known, nil
+	})
+	if err != nil && !errors.Is(err, ErrClosed) {
+		return compactor.Event{}, err
 	}
-	if e.State == "" {
-		return e, missing
+	e := event() // nothing changes it any more
+	if e.State != "" {
+		err = nil
 	}
-	return e, nil
+	return e, err
 }
 
 func (c *conversation) wantSession(ctx context.Context) (wanted, later bool, err error) {
@@ -127,7 +123,7 @@ func (c *conversation) attend() {
 func (c *conversation) compacted(e *compactor.Compactor, r compactor.Result) {
 	c.runs.slow--
 	for _, m := range r.Saved {
-		c.followers.remembered(m.ID, m.Kind, m.Content)
+		c.remembered(m.ID, m.Kind, m.Content)
 	}
 	if c.engine == e && !c.runs.broken {
 		e.Done(r)
@@ -140,13 +136,18 @@ func (c *conversation) happened(e compactor.Event) {
 	if worked {
 		c.wake() // to save the usage
 	}
-	if c.followers.observer == nil && c.policy.get().Notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 &&
+	if c.observer() == nil && c.policy.get().Notify != compactor.NotifyOff && e.State == compactor.EventApplied && e.ID != 0 &&
 		e.Kind != compactor.Rollup && e.Trigger != compactor.OnRepair {
 		c.unannounced = &e
 		c.wake()
 	}
 	c.observeApplied(observe.In(c.life, c.name), e)
-	c.followers.compaction(e)
+	if observer := c.observer(); observer != nil {
+		observer.Compaction(c.name, e)
+	}
+	if hook := c.o.After; hook != nil {
+		hook(c.name, e)
+	}
 }
 
 // observeApplied reports what was applied in one step: as an event of the running turn, or a step of its own.

@@ -65,10 +65,12 @@ func (b *backfill) completeOne(ctx context.Context, m Inbound) Inbound {
 	if m.Tries >= maxStarts {
 		b.log.Warn("message_given_up", "reason", "each start that fetched its attachments was killed", "message", m.ID, "starts", m.Tries)
 	} else if ok {
-		ask := func() (Inbound, error) {
-			return callConnector(ctx, completeTimeout, func(ctx context.Context) (Inbound, error) {
-				return completer.Complete(ctx, b.name, m)
+		ask := func() (full Inbound, err error) {
+			err = callConnector(ctx, completeTimeout, func(ctx context.Context) (err error) {
+				full, err = completer.Complete(ctx, b.name, m)
+				return err
 			})
+			return full, err
 		}
 		full, err := backoff.Retry(ctx, ask, backoff.WithBackOff(backoff.NewConstantBackOff(time.Second)), backoff.WithMaxTries(2))
 		if full.ID == m.ID {

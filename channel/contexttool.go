@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/channel/access"
 	"cairn/channel/report"
 	"cairn/channel/sentences"
 	"cairn/chat"
@@ -36,10 +35,8 @@ const selfSettings, selfClip = 6, 25
 // contextTool answers the calls of the tool in a conversation.
 type contextTool struct {
 	*voice
-	loop   *loop
-	shown  *published
-	access *access.Control
-	agent  Agent // that calls it
+	loop  *loop
+	agent Agent // that calls it
 }
 
 // tool returns the tool. The first request and every Status count the same tools.
@@ -116,7 +113,7 @@ type self struct {
 }
 
 func (t *contextTool) self(ctx context.Context) (self, error) {
-	g := t.shown.status()
+	g := t.loop.status()
 	s := self{
 		Agent: t.agent.ID, Provider: t.agent.Provider, Model: t.agent.Model.Name(), Reasoning: t.agent.Reasoning, MaxOutput: t.agent.MaxOutput,
 		Fill: report.FillOf(g, sentences.Speaker{}), Summaries: len(g.Stack), Policy: []string{},

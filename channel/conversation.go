@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"cairn/channel/access"
@@ -19,18 +18,12 @@ import (
 // conversation is a channel, a thread or a direct message. Its loop owns it: one goroutine that runs what others post to the
 // inbox, in order. Long work runs in a child, at most one at a time besides summaries; it reaches the loop's fields through do.
 type conversation struct {
-	site
-	env   *environment
-	calls access.Calls // its limit of model calls
-
+	*site
 	loop // what runs here
 
 	// These are safe for concurrent use.
-	published // what the loop shows to others
 	voice     // in which the bot speaks
 	sender    sender
-	notices   notices
-	followers followers
 	approvals approvals
 	usage     usage // of models
 	edits     edits
@@ -50,54 +43,32 @@ type conversation struct {
 	task     *task.Run // that the conversation is; nil: none
 }
 
-// published is what any goroutine may read and write of a conversation.
-type published struct {
-	turn         atomic.Pointer[turn] // nil: no turn is running
-	engineStatus atomic.Pointer[func() compactor.Status]
-}
-
-// interrupt stops the running turn, if there is one.
-func (p *published) interrupt() {
-	if turn := p.turn.Load(); turn != nil {
-		turn.cancel(errStopped)
-	}
-}
-
-// publish shows the fill of the window.
-func (p *published) publish(e *compactor.Compactor) {
-	status := e.StatusReader()
-	p.engineStatus.Store(&status)
-}
-
-// turnSeq returns the seq of the running turn; 0: none.
-func (p *published) turnSeq() int64 {
-	if turn := p.turn.Load(); turn != nil {
-		return turn.Seq
-	}
-	return 0
-}
-
-// status returns the fill of the window. The conversation must be open.
-func (p *published) status() compactor.Status { return (*p.engineStatus.Load())() }
-
-// activity returns what the conversation is doing; ok is false while it is being opened.
-func (p *published) activity() (g Activity, ok bool) {
-	if p.engineStatus.Load() == nil {
-		return g, false
-	}
-	now := p.status()
-	return Activity{
-		Used: now.Used, Window: now.Window, Answering: p.turn.Load() != nil,
-		Summarizing: now.Running != nil, Paused: now.Paused != "" && now.Policy.Enabled,
-	}, true
-}
-
 // site is where a conversation is held. It never changes.
 type site struct {
+	*environment
 	name      string
 	connector Connector // nil: it is not open, and only the operator works on the conversation
 	records   *store.Conversation
 	log       *slog.Logger
+}
+
+// observer returns the connector if it follows its conversations, and otherwise nil.
+func (s *site) observer() Observer {
+	observer, _ := s.connector.(Observer)
+	return observer
+}
+
+// calls returns the limit of model calls here.
+func (s *site) calls() access.Calls { return s.access.Calls(s.account(), s.log) }
+
+// remembered reports a new memory to those who follow the conversation.
+func (s *site) remembered(id int64, kind, content string) {
+	if observer := s.observer(); observer != nil {
+		observer.Remembered(s.name, id, kind, content)
+	}
+	if hook := s.o.Remembered; hook != nil {
+		hook(s.name, id, kind, content)
+	}
 }
 
 // service is who answers, and by which rules. It is replaced as a whole, while no turn runs.
@@ -123,26 +94,18 @@ type answerer struct {
 
 func newConversation(env *environment, name string, connector Connector, records *store.Conversation) *conversation {
 	at := env.place(name, connector, records)
-	observer, _ := connector.(Observer)
 	c := &conversation{
-		site: at, env: env, calls: env.access.Calls(at.account(), at.log),
-		loop:      loop{life: env.life, inbox: inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})}},
-		voice:     voice{site: at, agents: env.agents()},
-		followers: followers{name: name, observer: observer, hooks: env.o.Hooks},
-		usage:     usage{site: at, access: env.access, observer: observer, counted: env.o.Counted},
-		edits:     edits{records: records},
+		site:  at,
+		loop:  loop{life: env.life, inbox: inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})}},
+		voice: voice{site: at},
+		usage: usage{site: at},
+		edits: edits{records: records},
 	}
 	c.edits.wake = c.wake
-	c.sender = sender{
-		voice: &c.voice, loop: &c.loop, goroutines: &env.goroutines, counters: &env.counters, hints: env.hints(),
-		writers: make(map[string]Writer),
-	}
-	c.notices = notices{voice: &c.voice, life: env.life, access: env.access, goroutines: &env.goroutines, sender: &c.sender, shown: &c.published}
-	c.approvals = approvals{notices: &c.notices, followers: &c.followers}
-	c.arrivals = newArrivals(name, observer, c.inbox.post)
-	c.backfill = backfill{
-		site: at, access: env.access, catchUp: env.o.CatchUp, edits: &c.edits, loop: &c.loop, arrivals: &c.arrivals,
-	}
+	c.sender = sender{voice: &c.voice, loop: &c.loop, writers: make(map[string]Writer)}
+	c.approvals = approvals{sender: &c.sender}
+	c.arrivals = newArrivals(name, at.observer(), c.inbox.post)
+	c.backfill = backfill{site: at, catchUp: env.o.CatchUp, edits: &c.edits, loop: &c.loop, arrivals: &c.arrivals}
 	c.imports = importReader{site: at, loop: &c.loop, arrivals: &c.arrivals}
 	c.tasks = env.tasks.Parent(records, c, at.log)
 	c.task = env.tasks.Run(records, at.log)

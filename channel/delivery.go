@@ -48,8 +48,8 @@ func (h *Hub) change(ctx context.Context, name string, what change) error {
 	return c.edits.apply(ctx, what)
 }
 
-// Asked reports whether a message with this platform id was addressed to the bot.
-func (h *Hub) Asked(ctx context.Context, name, id string) (bool, error) {
+// WasAddressed reports whether a message with this platform id was addressed to the bot.
+func (h *Hub) WasAddressed(ctx context.Context, name, id string) (bool, error) {
 	records, err := h.stored(ctx, name)
 	if records == nil {
 		return false, err

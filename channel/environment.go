@@ -24,14 +24,9 @@ type environment struct {
 
 func (e *environment) agents() Agents { return Agents{e.o.Agent, e.o.Agents} }
 
-// hints returns what tells people of the hub why they get no answer.
-func (e *environment) hints() hints {
-	return hints{life: e.life, access: e.access, goroutines: &e.goroutines}
-}
-
 // place returns where a conversation is held that need not exist.
-func (e *environment) place(name string, connector Connector, records *store.Conversation) site {
-	return site{name: name, connector: connector, records: records, log: e.o.Log.With("conversation", name)}
+func (e *environment) place(name string, connector Connector, records *store.Conversation) *site {
+	return &site{environment: e, name: name, connector: connector, records: records, log: e.o.Log.With("conversation", name)}
 }
 
 // goroutines are what a hub starts, and awaits when it closes. It is safe for concurrent use.

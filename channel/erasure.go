@@ -10,51 +10,58 @@ import (
 	"cairn/store"
 )
 
-// How the data of a person is deleted while conversations are in memory.
+// erasure deletes the data of a person from conversations, which may be in memory.
+type erasure struct {
+	hub *Hub
+	who store.Person
+	in  []*store.Conversation
+}
 
-// forgetPerson erases a person from conversations, and what their loops hold in memory. The messages are deleted in the
+// begin erases the person from the conversations, and from what their loops hold in memory. The messages are deleted in the
 // background; done receives the result of that.
-func (h *Hub) forgetPerson(ctx context.Context, who store.Person, in ...*store.Conversation) (done <-chan error, err error) {
-	if _, err := privacy.In(h.o.Store).Erase(ctx, who, in...); err != nil {
+func (e erasure) begin(ctx context.Context) (done <-chan error, err error) {
+	if _, err := privacy.In(e.hub.o.Store).Erase(ctx, e.who, e.in...); err != nil {
 		return nil, err
 	}
-	for _, records := range in {
-		h.rereadSettings(records)
-		h.post(records.Name(), func(c *conversation) {
-			if c.engine != nil {
-				compactor.ForgetFocus(c.engine)
-			}
-		})
-		h.settle(ctx, records.Name())
+	for _, records := range e.in {
+		e.hub.rereadSettings(records)
+		e.forgetFocus(ctx, records.Name())
 	}
 	// A compaction that began meanwhile may have stored their focus once more.
-	if err := privacy.In(h.o.Store).EraseTyped(ctx, who, in...); err != nil {
+	if err := privacy.In(e.hub.o.Store).EraseTyped(ctx, e.who, e.in...); err != nil {
 		return nil, err
 	}
-	return h.eraseAll(who.ID, in...), nil
+	return e.messages(), nil
 }
 
-// settle waits until an open conversation's loop has handled what was posted to it, and no row with an earlier focus is being
-// written.
-func (h *Hub) settle(ctx context.Context, name string) {
-	if c, _ := h.find(name, nil); c != nil {
-		// An error means that the loop has ended, or that nobody waits.
-		_ = c.until(ctx, func() (bool, error) { return c.engine == nil || !compactor.Restarts(c.engine), nil })
-		h.release(c)
+// forgetFocus has an open conversation forget what its summaries were to focus on. It returns when the loop has handled all that was
+// posted to it, and no row with an earlier focus is being written.
+func (e erasure) forgetFocus(ctx context.Context, name string) {
+	c, _ := e.hub.find(name, nil)
+	if c == nil {
+		return
 	}
+	defer e.hub.release(c)
+	forget := func() {
+		if c.engine != nil {
+			compactor.ForgetFocus(c.engine)
+		}
+	}
+	// An error means that the loop has ended, or that nobody waits.
+	_ = c.await(ctx, forget, func() (bool, error) { return c.engine == nil || !compactor.Restarts(c.engine), nil })
 }
 
-// eraseAll deletes a person's traces from conversations, in the background and in small steps. The next start continues
-// with what is left when the hub closes. The result is sent when it has ended.
-func (h *Hub) eraseAll(author string, in ...*store.Conversation) <-chan error {
+// messages deletes the person's messages in the background, in small steps. The next start continues with what is left when the hub
+// closes. The result is sent when it has ended.
+func (e erasure) messages() <-chan error {
 	end := make(chan error, 1)
-	started := h.goroutines.start(func() {
+	started := e.hub.goroutines.start(func() {
 		var failed error
-		for _, records := range in {
-			err := h.erase(author, records)
+		for _, records := range e.in {
+			err := e.messagesIn(records)
 			failed = errors.Join(failed, err)
-			if err != nil && h.life.Err() == nil {
-				h.o.Log.Warn("delete_messages_failed", "effect", "the next start continues", "conversation", records.Name(), "error", err)
+			if err != nil && e.hub.life.Err() == nil {
+				e.hub.o.Log.Warn("delete_messages_failed", "effect", "the next start continues", "conversation", records.Name(), "error", err)
 			}
 		}
 		end <- failed
@@ -65,9 +72,10 @@ func (h *Hub) eraseAll(author string, in ...*store.Conversation) <-chan error {
 	return end
 }
 
-func (h *Hub) erase(author string, records *store.Conversation) error {
-	for h.life.Err() == nil {
-		some, err := privacy.Of(records).EraseSome(h.life, author)
+func (e erasure) messagesIn(records *store.Conversation) error {
+	life := e.hub.life
+	for life.Err() == nil {
+		some, err := privacy.Of(records).EraseSome(life, e.who.ID)
 		if err != nil {
 			return err
 		}
@@ -76,7 +84,7 @@ func (h *Hub) erase(author string, records *store.Conversation) error {
 		}
 		time.Sleep(5 * time.Millisecond) // others may write
 	}
-	return h.life.Err()
+	return life.Err()
 }
 
 // resumeErasures resumes the erasures that an earlier process left unfinished.
@@ -88,7 +96,7 @@ func (h *Hub) resumeErasures(ctx context.Context, match func(conversation string
 		}
 		records, failed := h.o.Store.Find(ctx, one.Conversation)
 		if failed == nil {
-			h.eraseAll(one.Author, records)
+			erasure{h, store.Person{ID: one.Author}, []*store.Conversation{records}}.messages()
 		}
 		err = errors.Join(err, failed)
 	}

@@ -24,7 +24,7 @@ func (t *turn) calledAgent() *task.Question {
 		return nil
 	}
 	id, _ := chat.AgentCall(asked[len(asked)-1].Text)
-	agent, known := t.env.agents().named(id)
+	agent, known := t.agents().named(id)
 	if id == "" || !known || id == t.agent.ID {
 		return nil
 	}

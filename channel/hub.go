@@ -41,7 +41,7 @@ type Hooks struct {
 	Before     func(ctx context.Context, conversation string, p compactor.Proposal) (focus string, veto error) // see compactor.Options, like After
 	After      func(conversation string, e Event)
 	Remembered func(conversation string, id int64, kind, content string)         // for each new memory
-	Asked      func(conversation string)                                         // when a call starts or stops waiting for permission
+	Waiting    func(conversation string)                                         // when a call starts or stops waiting for permission
 	Replied    func(conversation string, to []string, text string, failure bool) // for each stored reply, to platform ids; failure: no word of the model
 	Task       func(store.Task)                                                  // when a task begins, makes progress or ends
 	Counted    func(store.Usage)                                                 // with what each model request used
@@ -121,7 +121,7 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 		if h.access.Rules().Hears(name, m.AuthorID, m.Bot) {
 			heard = append(heard, m)
 		} else {
-			h.hints().refuse(h.voice(name), m)
+			h.voice(name).refuse(m)
 		}
 	}
 	if len(heard) == 0 {
@@ -140,11 +140,11 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 // deliver puts messages into the inbox.
 func (c *conversation) deliver(ctx context.Context, messages []Inbound) ([]store.Receipt, error) {
 	for i := range messages {
-		c.env.access.Rules().Classify(c.name, &messages[i])
+		c.access.Rules().Classify(c.name, &messages[i])
 	}
 	c.inbox.post(func() { c.arrivals.coming(messages) })
 	receipts, err := c.records.Inbox().Deliver(ctx, messages...)
-	if refusesBot(messages, receipts) && c.env.access.First("logged bots in "+c.name, time.Hour) {
+	if refusesBot(messages, receipts) && c.access.First("logged bots in "+c.name, time.Hour) {
 		c.log.Warn("bot_turns_reached", "effect", "messages of other bots get no answer until a person writes", "limit", store.MaxBotTurns)
 	}
 	c.inbox.post(func() {
@@ -262,15 +262,15 @@ func (h *Hub) waitAll(ctx context.Context, workers bool) error {
 // whileStored waits by wait; when the database is gone it ends that and returns why. Work that cannot be stored is retried for ever.
 func (h *Hub) whileStored(ctx context.Context, wait func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	gone := make(chan error)
+	lost := make(chan error)
 	go func() {
-		lost := untilLost(ctx, h.o.Store)
+		why := untilLost(ctx, h.o.Store)
 		cancel()
-		gone <- lost
+		lost <- why
 	}()
 	err := wait(ctx)
 	cancel()
-	return cmp.Or(<-gone, err)
+	return cmp.Or(<-lost, err)
 }
 
 // untilLost returns why the database is gone; nil: it was in place when ctx ended.

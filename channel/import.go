@@ -80,7 +80,7 @@ var errAsked = errors.New("a message waits for an answer")
 
 // importReader has a conversation read the messages that an import has stored. Only the child calls its methods.
 type importReader struct {
-	site
+	*site
 	loop     *loop
 	arrivals *arrivals
 

@@ -91,13 +91,13 @@ func (a *arrivals) waits(id string) bool {
 }
 
 // accepted notifies the connector of a message's place, and returns the settings that came with it.
-func (a *arrivals) accepted(id string, seq int64) (own compactor.Patch) {
-	own = a.incoming[id]
+func (a *arrivals) accepted(id string, seq int64) (settings compactor.Patch) {
+	settings = a.incoming[id]
 	delete(a.incoming, id)
 	if a.observer != nil {
 		a.observer.Accepted(a.conversation, id, seq)
 	}
-	return own
+	return settings
 }
 
 // ask closes asked.
@@ -120,7 +120,7 @@ func (a *arrivals) answered(awaited string) {
 type awaitedKey struct{}
 
 // callConnector calls a function of the connector that asks the platform.
-func callConnector[T any](ctx context.Context, limit time.Duration, f func(context.Context) (T, error)) (v T, err error) {
+func callConnector(ctx context.Context, limit time.Duration, f func(context.Context) error) (err error) {
 	defer recoverConnector(&err)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -51,26 +51,22 @@ func (in *inbox) run(guard func(event func())) {
 
 // runs is the loop's state of its children.
 type runs struct {
-	working bool              // the child that works runs
-	slow    int               // children that run work of the engine
-	again   bool              // there may be more work than the child knows of
-	err     error             // of the last try, which will be repeated; nil: it succeeded
-	panics  int               // since the child last succeeded
-	broken  bool              // something panicked: the engine is reloaded once the child has ended
-	served  []chan<- struct{} // to be closed after what the running event did is passed on
-	waiters []waiter          // asked after each step
-}
-
-// waiter waits for something that a step of the loop leads to.
-type waiter struct {
-	ended func() bool // asked until it returns true or panics
-	then  func()      // called then
+	working bool          // the child that works runs
+	slow    int           // children that run work of the engine
+	again   bool          // there may be more work than the child knows of
+	err     error         // of the last try, which will be repeated; nil: it succeeded
+	panics  int           // since the child last succeeded
+	broken  bool          // something panicked: the engine is reloaded once the child has ended
+	waiters []func() bool // see await; called until they return true or panic
 }
 
 // loop is the goroutine that owns a conversation and its engine. Others post what it runs, and wait for what it has done.
 type loop struct {
-	life  context.Context // ends when the hub closes
-	inbox inbox           // safe for concurrent use
+	life context.Context // ends when the hub closes
+
+	// These are safe for concurrent use.
+	inbox inbox
+	published
 
 	// Only its goroutine uses these.
 	runs   runs
@@ -80,40 +76,61 @@ type loop struct {
 // wake has the child check for work again.
 func (l *loop) wake() { l.inbox.post(func() { l.runs.again = true }) }
 
-// checkAgain has the loop ask those who wait in until; work: it also checks for work, such as the next part of a task.
-func (l *loop) checkAgain(work bool) {
-	l.inbox.post(func() { l.runs.again = l.runs.again || work })
-}
-
-// await has the loop ask whether a wait has ended, and call then.
-func (l *loop) await(ended func() bool, then func()) {
-	l.inbox.post(func() { l.runs.waiters = append(l.runs.waiters, waiter{ended, then}) })
-}
-
-// until returns once done, which the loop calls after each of its steps, returns true or an error. errPanicked: it panicked.
-func (l *loop) until(ctx context.Context, done func() (bool, error)) error {
+// await has the loop run f, which must not wait, and returns once done returns true or an error. The loop calls done after that step
+// and each later one, when what the step did is passed on. ErrClosed: the loop has ended.
+func (l *loop) await(ctx context.Context, f func(), done func() (bool, error)) error {
 	result := make(chan error, 1)
-	var failed error
-	l.await(func() (ended bool) {
-		failed = errPanicked
-		ended, failed = done()
-		return ended || failed != nil || ctx.Err() != nil
-	}, func() { result <- failed })
+	l.inbox.post(func() {
+		l.runs.waiters = append(l.runs.waiters, func() (ended bool) {
+			failed := errPanicked // unless done returns
+			ended = true
+			defer func() {
+				if ended {
+					result <- failed
+				}
+			}()
+			ok, err := done()
+			failed = err
+			ended = ok || err != nil || ctx.Err() != nil
+			return ended
+		})
+		f()
+	})
 	select {
 	case err := <-result:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-l.life.Done():
+	case <-l.inbox.ended:
+	}
+	select {
+	case err := <-result: // of its last step
+		return err
+	default:
 		return ErrClosed
 	}
 }
 
-// own runs the conversation until the hub closes, or until it may leave memory because it has been idle for long.
-func (c *conversation) own(leave func() bool) {
+// until is await for what others do.
+func (l *loop) until(ctx context.Context, done func() (bool, error)) error {
+	return l.await(ctx, func() {}, done)
+}
+
+// tryDo is await for f alone. errPanicked: f did not end.
+func (l *loop) tryDo(f func(e *compactor.Compactor)) error {
+	result := errPanicked
+	run := func() {
+		f(l.engine)
+		result = nil
+	}
+	return l.await(context.Background(), run, func() (bool, error) { return true, result })
+}
+
+// runLoop runs the conversation until the hub closes, or until it may leave memory because it has been idle for long.
+func (c *conversation) runLoop(leave func() bool) {
 	defer c.usage.flush(c.life)
 	defer close(c.inbox.ended)
-	silence := time.NewTimer(c.env.o.Idle)
+	silence := time.NewTimer(c.o.Idle)
 	retry := time.AfterFunc(never, c.wake)
 	check := time.AfterFunc(never, func() { c.inbox.post(c.checkDue) })
 	for _, timer := range []*time.Timer{silence, retry, check} {
@@ -142,7 +159,7 @@ func (c *conversation) own(leave func() bool) {
 			} else if rest := c.rest(); rest > 0 {
 				retry.Reset(rest)
 			}
-			silence.Reset(c.env.o.Idle)
+			silence.Reset(c.o.Idle)
 		case <-stop:
 			stop = nil
 			if c.engine != nil {
@@ -171,12 +188,9 @@ func (c *conversation) own(leave func() bool) {
 
 // askWaiters asks who still waits.
 func (c *conversation) askWaiters() {
-	c.runs.waiters = slices.DeleteFunc(c.runs.waiters, func(w waiter) bool {
+	c.runs.waiters = slices.DeleteFunc(c.runs.waiters, func(ask func() bool) bool {
 		ended := true
-		c.guard(func() { ended = w.ended() })
-		if ended {
-			w.then()
-		}
+		c.guard(func() { ended = ask() })
 		return ended
 	})
 }
@@ -185,10 +199,6 @@ func (c *conversation) askWaiters() {
 func (c *conversation) handle(event func()) {
 	c.guard(event)
 	c.guard(c.attend)
-	for _, done := range c.runs.served {
-		close(done)
-	}
-	c.runs.served = nil
 }
 
 // busy reports whether a summary is being written.
@@ -237,7 +247,7 @@ func (c *conversation) goWork(worked chan<- error) {
 		ctx := observe.In(c.life, c.name)
 		err := c.workGuarded(ctx, resume)
 		if err == nil {
-			if c.env.incident.end(c.name) {
+			if c.incident.end(c.name) {
 				c.log.Info("conversations_recovered")
 			}
 			c.inbox.post(func() {
@@ -245,7 +255,7 @@ func (c *conversation) goWork(worked chan<- error) {
 				c.arrivals.answered(awaited)
 			})
 		} else if ctx.Err() == nil {
-			c.env.incident.stall(ctx, &c.voice, awaited, again, err)
+			c.incident.stall(ctx, &c.voice, awaited, again, err)
 		}
 		worked <- err
 	}()
@@ -253,26 +263,6 @@ func (c *conversation) goWork(worked chan<- error) {
 
 // done reports whether nothing is left to do, or only what failed.
 func (r *runs) done() bool { return !r.working && !r.again }
-
-// tryDo has the loop run f, which must not wait, and waits for that or for the end of the loop. errPanicked: f did not end.
-func (l *loop) tryDo(f func(e *compactor.Compactor)) error {
-	panicked := true
-	done := make(chan struct{})
-	l.inbox.post(func() {
-		l.runs.served = append(l.runs.served, done)
-		f(l.engine)
-		panicked = false
-	})
-	select {
-	case <-done:
-	case <-l.inbox.ended:
-		return ErrClosed
-	}
-	if panicked {
-		return errPanicked
-	}
-	return nil
-}
 
 // do is tryDo for children, which the loop waits for, and which cannot continue after an error.
 func (l *loop) do(f func(e *compactor.Compactor)) {

@@ -11,12 +11,12 @@ import (
 // A bug in what waits for the loop ends that wait alone, and the conversation is loaded again.
 func TestWaiterThatPanics(t *testing.T) {
 	c := &conversation{
-		site: site{log: slog.New(slog.DiscardHandler)},
+		site: &site{log: slog.New(slog.DiscardHandler)},
 		loop: loop{life: t.Context(), inbox: inbox{signal: make(chan struct{}, 1)}},
 	}
 	wait := func(done func() (bool, error)) <-chan error {
 		result := make(chan error, 1)
-		go func() { result <- c.until(t.Context(), done) }()
+		go func() { result <- c.await(t.Context(), func() {}, done) }()
 		<-c.inbox.signal
 		c.inbox.run(c.handle)
 		return result

@@ -13,6 +13,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/llm/prices"
+	"cairn/store"
 	"cairn/transcript"
 )
 
@@ -33,42 +34,36 @@ const (
 	ReactionUnanswered Reaction = "unanswered" // the bot may not write here
 )
 
-// notices posts the bot's own notices in a conversation, which are not the assistant's words. It is safe for concurrent use.
-type notices struct {
-	*voice
-	life       context.Context // ends when the hub closes
-	access     *access.Control
-	goroutines *goroutines
-	sender     *sender
-	shown      *published
-}
-
 // noticePrefixes start the ids of the bot's own notices, which answer nothing and report no failure.
 var noticePrefixes = []string{"shortened-", approvalPrefix, "cutoff-", "landing-", "budget-"}
 
-// post posts a notice; its id keeps it from being posted twice. During a turn it goes where the answer goes, such as to a
-// thread. Where the bot may not write, there is none.
-func (n *notices) post(ctx context.Context, id, text string) error {
-	if n.cannotWrite() != "" {
+// post puts a notice into the outbox, by an id under which it is there once. During a turn it goes where the answer goes, such as to
+// a thread. Where the bot may not write, there is none.
+func (s *sender) post(ctx context.Context, id, text string) error {
+	if s.cannotWrite() != "" {
 		return nil
 	}
 	var to []string
-	if turn := n.shown.turn.Load(); turn != nil && IsNotice(Piece{Reply: id}) {
+	if turn := s.loop.turn.Load(); turn != nil && IsNotice(Piece{Reply: id}) {
 		to = turn.To
 	}
-	return n.sender.post(ctx, id, text, to)
+	err := s.records.Outbox().Post(ctx, store.Outcome{Reply: id, Pieces: s.connector.Split(text), To: to, Failure: true})
+	if err == nil {
+		s.start()
+	}
+	return err
 }
 
 // try posts a notice that is not worth more than a log line if it cannot be posted.
-func (n *notices) try(ctx context.Context, id, text string) {
-	if err := n.post(ctx, id, n.speaker().Translate(text)); err != nil {
-		n.log.Warn("notify_failed", "notice", id, "error", err)
+func (s *sender) try(ctx context.Context, id, text string) {
+	if err := s.post(ctx, id, s.speaker().Translate(text)); err != nil {
+		s.log.Warn("notify_failed", "notice", id, "error", err)
 	}
 }
 
 // announce notifies people of a compaction that made room; notify says how. newest is the newest message, by its platform id.
-func (n *notices) announce(ctx context.Context, e *compactor.Event, notify, newest string) {
-	if n.access.Rules().RespondIn(n.name) == access.RespondNever || n.paused(ctx) {
+func (s *sender) announce(ctx context.Context, e *compactor.Event, notify, newest string) {
+	if s.access.Rules().RespondIn(s.name) == access.RespondNever || s.paused(ctx) {
 		return
 	}
 	switch notify {
@@ -77,15 +72,15 @@ func (n *notices) announce(ctx context.Context, e *compactor.Event, notify, newe
 		if e.Kind == compactor.Placeholder {
 			line = fmt.Sprintf("(I hid %d older messages to make room; their summary follows. Nothing is lost.)", e.Messages)
 		}
-		n.try(ctx, fmt.Sprintf("landing-%d", e.ID), line)
+		s.try(ctx, fmt.Sprintf("landing-%d", e.ID), line)
 	case compactor.NotifyReaction:
-		if reactor, ok := n.connector.(Reactor); ok && newest != "" {
-			n.goroutines.start(func() {
-				_, err := callConnector(n.life, time.Minute, func(ctx context.Context) (any, error) {
-					return nil, reactor.React(ctx, n.name, newest, ReactionSummarized)
+		if reactor, ok := s.connector.(Reactor); ok && newest != "" {
+			s.goroutines.start(func() {
+				err := callConnector(s.life, time.Minute, func(ctx context.Context) error {
+					return reactor.React(ctx, s.name, newest, ReactionSummarized)
 				})
 				if err != nil {
-					n.log.Debug("mark_compaction_failed", "error", err)
+					s.log.Debug("mark_compaction_failed", "error", err)
 				}
 			})
 		}
@@ -93,25 +88,25 @@ func (n *notices) announce(ctx context.Context, e *compactor.Event, notify, newe
 }
 
 // warnOwner warns an owner who was answered in a turn that a budget is nearly spent: once per period, in one conversation.
-func (n *notices) warnOwner(ctx context.Context, in *loop, turn int64) {
-	allowed, ruled := n.access.Rules().Access[connectorOf(n.name)] // only owners use a connector without rules
+func (s *sender) warnOwner(ctx context.Context, turn int64) {
+	allowed, ruled := s.access.Rules().Access[connectorOf(s.name)] // only owners use a connector without rules
 	byOwner := func(m chat.Message) bool { return slices.Contains(allowed.Owners, m.AuthorID) }
-	for _, b := range n.access.Budgets() {
-		if !b.NearlySpent() || ruled && !slices.ContainsFunc(in.addressed(turn), byOwner) {
+	for _, b := range s.access.Budgets() {
+		if !b.NearlySpent() || ruled && !slices.ContainsFunc(s.loop.addressed(turn), byOwner) {
 			continue
 		}
 		id := "budget-" + b.Key() // of the reply; other conversations and later processes recognize it by this id
-		posted, err := n.records.Store().Posted(ctx, id)
+		posted, err := s.records.Store().Posted(ctx, id)
 		if err == nil && !posted {
 			text := "(%s is nearly used up: %s of %s. When it is used up, I stop answering until %s.)"
 			if b.Spent >= b.Limit {
 				text = "(%s is used up: %s of %s. I will answer again from %s on, or once it is raised.)"
 			}
 			ends := chat.ZonedTime(b.Ends())
-			err = n.post(ctx, id, n.speaker().Sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), ends))
+			err = s.post(ctx, id, s.speaker().Sayf(text, b.Setting, prices.Money(b.Spent), prices.Money(b.Limit), ends))
 		}
 		if err != nil {
-			n.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
+			s.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
 		}
 	}
 }
@@ -137,7 +132,7 @@ func (t *turn) notifyShortened(ctx context.Context) {
 		if m.Last > 0 {
 			shown = fmt.Sprintf("the first %d and the last %d", m.First, m.Last)
 		}
-		t.notices.try(ctx, fmt.Sprint("shortened-", m.Seq),
+		t.sender.try(ctx, fmt.Sprint("shortened-", m.Seq),
 			fmt.Sprintf("(Your message is too long for the model's context window: the model sees %s of %d characters. All of it is stored.)", shown, m.All))
 	}
 }
@@ -152,5 +147,5 @@ func (t *turn) notifyCutOff(ctx context.Context, finish string) {
 		return
 	}
 	t.log.Info("answer_cut_off", "finish", finish, "turn", t.Seq)
-	t.notices.try(ctx, fmt.Sprint("cutoff-", t.Seq), line)
+	t.sender.try(ctx, fmt.Sprint("cutoff-", t.Seq), line)
 }

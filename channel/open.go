@@ -32,13 +32,13 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 
 // opening returns a function for the loop that opens the conversation with the current settings.
 func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
-	s := service{rules: c.env.access.Rules()}
+	s := service{rules: c.access.Rules()}
 	s.filter.withheld = make(map[string]bool)
 	s.elsewhere, err = c.records.Store().Upkeep().WrittenElsewhere(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.agent, err = c.env.agents().Of(ctx, c.records)
+	s.agent, err = c.agents().Of(ctx, c.records)
 	if err != nil {
 		return nil, err
 	}
@@ -49,12 +49,12 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		Turn:     c.turnSeq,
 		Budget:   func() int { return s.window.last() / memory.SearchShare },
 		Prompt:   func() string { return shownToModel(&c.loop, c.turnSeq(), s.agent) },
-		OnMemory: func(m memory.Memory) { c.followers.remembered(m.ID, m.Kind, m.Content) },
+		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
 
-		Everywhere: searcher{c.env, c.site}.forModel(c.turnSeq),
+		Everywhere: c.everywhereForModel(c.turnSeq),
 	}, toolHosts{
 		approvals: &c.approvals, tasks: c.tasks,
-		context: &contextTool{voice: &c.voice, loop: &c.loop, shown: &c.published, access: c.env.access, agent: s.agent},
+		context: &contextTool{voice: &c.voice, loop: &c.loop, agent: s.agent},
 	})
 	if err != nil {
 		return nil, err
@@ -62,17 +62,17 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	records := memory.Of(c.records).Records()
 	records.Prompt = s.agent.system()
 	o := compactor.Options{
-		Records: records, Slots: c.env.slots, Log: c.log, Policy: s.policy.get,
+		Records: records, Slots: c.slots, Log: c.log, Policy: s.policy.get,
 		Open: c.tasks.Mention,
 		Spend: func(counts bool) error { // why no model may be called now
 			if c.paused(c.life) {
 				return errPaused
 			}
-			return c.calls.ForSummary(counts)
+			return c.calls().ForSummary(counts)
 		},
 		Spent: func(model string, u llm.Usage) { c.usage.count(store.ForSummary, model, u) },
 	}
-	if before := c.env.o.Before; before != nil {
+	if before := c.o.Before; before != nil {
 		o.Before = func(ctx context.Context, p compactor.Proposal) (string, error) { return before(ctx, c.name, p) }
 	}
 	return func() error {
@@ -104,7 +104,7 @@ func (a *answerer) burst() int {
 // everything is on disk. A summary being written ends with the settings it started with, and then wakes the conversation.
 func (c *conversation) renew(ctx context.Context) error {
 	elsewhere, err := c.records.Store().Upkeep().WrittenElsewhere(ctx)
-	if err != nil || ask(&c.loop, func(*compactor.Compactor) bool { return c.rules == c.env.access.Rules() && c.elsewhere == elsewhere }) {
+	if err != nil || ask(&c.loop, func(*compactor.Compactor) bool { return c.rules == c.access.Rules() && c.elsewhere == elsewhere }) {
 		return err
 	}
 	opened, err := c.load(ctx)
@@ -131,9 +131,9 @@ func (c *conversation) changedElsewhere(e *compactor.Compactor, version int64) e
 // policy is what a conversation is compacted by: the settings file, overridden with /settings and, above that, by
 // settings from the messages of the running turn. Only the loop changes it.
 type policy struct {
-	file      func() compactor.Policy
-	own, turn compactor.Patch
-	over      atomic.Pointer[compactor.Patch] // both
+	file         func() compactor.Policy
+	stored, turn compactor.Patch
+	over         atomic.Pointer[compactor.Patch] // both
 }
 
 // get returns the current policy. It is called at each check, in any goroutine.
@@ -148,12 +148,12 @@ func (p *policy) get() compactor.Policy {
 
 // override sets settings for the running turn and the check after it.
 func (p *policy) override(in *loop, settings compactor.Patch) {
-	in.do(func(*compactor.Compactor) { p.set(p.own, settings) })
+	in.do(func(*compactor.Compactor) { p.set(p.stored, settings) })
 }
 
-func (p *policy) set(own, turn compactor.Patch) {
-	over := compactor.Merge(own, turn)
-	p.own = own
+func (p *policy) set(stored, turn compactor.Patch) {
+	over := compactor.Merge(stored, turn)
+	p.stored = stored
 	p.turn = turn
 	p.over.Store(&over)
 }
@@ -165,7 +165,7 @@ func (p *policy) read(ctx context.Context, records *store.Conversation) (left []
 		return nil, err
 	}
 	p.set(store.PatchOf(set), p.turn)
-	_, left = p.own.Fit(p.file())
+	_, left = p.stored.Fit(p.file())
 	return left, nil
 }
 

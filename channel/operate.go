@@ -15,6 +15,7 @@ import (
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
+	"cairn/memory"
 	"cairn/store"
 )
 
@@ -23,14 +24,6 @@ type Operator struct{ hub *Hub }
 
 // Operator returns the operator's side of the hub.
 func (h *Hub) Operator() Operator { return Operator{h} }
-
-// Activity shows what an open conversation is doing, and how full it is.
-type Activity struct {
-	Used, Window int  // tokens; Used includes the reply's reserve
-	Answering    bool // a turn is running
-	Summarizing  bool // a compaction is running
-	Paused       bool // automatic compaction is enabled but pauses; /context says why
-}
 
 // Activity returns what an open conversation is doing, without blocking; ok is false if it is not open.
 func (o Operator) Activity(name string) (g Activity, ok bool) {
@@ -80,7 +73,7 @@ func (o Operator) contextIn(ctx context.Context, name string, speaker sentences.
 		return report.Context{}, err
 	}
 	now := report.NewContext(ctx, c.status(), c.records, agent.ID, agent.Model, speaker)
-	if made, limit := c.calls.InLastHour(); limit > 0 {
+	if made, limit := c.calls().InLastHour(); limit > 0 {
 		now.Calls = fmt.Sprintf("%d of %d in the last hour", made, limit)
 	}
 	return now, nil
@@ -281,4 +274,36 @@ func (o Operator) turnIn(name string) *turn {
 	}
 	defer o.hub.release(c)
 	return c.turn.Load()
+}
+
+// Reports of a conversation from the database alone.
+
+// ReadContext reads how full a conversation's window is. It may ask the model's server.
+func ReadContext(ctx context.Context, records *store.Conversation, agent Agent) (report.Context, error) {
+	tools, err := agent.tools(ctx, records, memory.ToolOptions{}, toolHosts{})
+	if err != nil {
+		return report.Context{}, err
+	}
+	policy, err := agent.PolicyOf(ctx, records)
+	if err != nil {
+		return report.Context{}, err
+	}
+	engine, err := compactor.Open(ctx, agent.engine(newWindow(ctx, agent.Model), tools, compactor.Options{
+		Records: memory.Of(records).Records(), Policy: func() compactor.Policy { return policy },
+	}))
+	if err != nil {
+		return report.Context{}, err
+	}
+	defer engine.Close()
+	return report.NewContext(ctx, engine.StatusReader()(), records, agent.ID, agent.Model, sentences.Speaker{}), nil
+}
+
+// ReadSpending reads what a conversation's models were used for; agent is the one that answers in it, all are the
+// budgets of the bot. It may ask the model's server.
+func ReadSpending(ctx context.Context, records *store.Conversation, agent Agent, m access.Money, all ...access.Budget) (*report.Spending, error) {
+	policy, err := agent.PolicyOf(ctx, records)
+	if err != nil {
+		return nil, err
+	}
+	return report.ReadSpending(ctx, records, agent.Model, policy, m.Prices, all...)
 }

@@ -67,18 +67,20 @@ func (t *turn) finish(ctx context.Context, o store.Outcome) error {
 			return nil
 		}
 		if o.Reply != "" {
-			t.env.incident.notify(t.life, t.voice, err, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", t.To...)
+			t.incident.notify(t.life, t.voice, err, "I cannot save my answer to disk, so I am holding it back and trying again. Your message is saved.", t.To...)
 		}
 		return err
 	}
 	t.attempt.stored = true
 	if o.Reply != "" {
 		t.sender.start()
-		t.notices.warnOwner(ctx, t.loop, t.Seq)
-		t.followers.replied(t.To, text, o.Failure)
+		t.sender.warnOwner(ctx, t.Seq)
+		if hook := t.o.Replied; hook != nil {
+			hook(t.name, t.To, text, o.Failure)
+		}
 	}
 	t.check()
-	t.keepLearned(t.life, t.log, t.learned)
+	t.keepLearned(t.life, t.log, t.learned())
 	return nil
 }
 

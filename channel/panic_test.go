@@ -9,6 +9,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/llm"
 	"cairn/testkit/check"
 )
 
@@ -49,6 +50,42 @@ func TestCommandsThatPanic(t *testing.T) {
 			time.Sleep(time.Minute)
 			r.ask("and now?")
 		}
+	})
+}
+
+// misspelling is a connector whose Spell panics once it is on.
+type misspelling struct {
+	*connector
+	on atomic.Bool
+}
+
+func (m *misspelling) wrap(inner *connector) { m.connector = inner }
+
+func (m *misspelling) Spell(_, line string) string {
+	if m.on.Load() {
+		panic("spell")
+	}
+	return line
+}
+
+// What a command has started is awaited by a goroutine of a connector.
+func TestOutcomeOfCommandThatPanics(t *testing.T) {
+	inBubble(t, echo, func(t *testing.T, r *rig) {
+		m := new(misspelling)
+		log := r.throughConnector(m).captureLog()
+		r.withWorker(func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+			<-ctx.Done()
+			return llm.Response{}, ctx.Err()
+		})
+		r.askTurns(10, 30)
+		answer := r.runAs(boss, place, "/compact")
+		m.on.Store(true)
+		ended, end := context.WithCancel(t.Context())
+		end()
+		check.Equal(t, "the outcome", answer.Then(ended), "That did not work; my log says why. Try again later.")
+		check.Equal(t, "logged panics", log.count("command_panicked"), 1)
+		m.on.Store(false)
+		r.ask("and now?")
 	})
 }
 

@@ -19,7 +19,7 @@ const everywhere = ""
 var errPaused = fmt.Errorf("the bot is paused: %w", compactor.ErrSpent)
 
 // paused reports whether no model may be called here.
-func (s site) paused(ctx context.Context) bool {
+func (s *site) paused(ctx context.Context) bool {
 	here, all, err := pausedIn(ctx, s.records.Store(), s.account())
 	if err != nil && ctx.Err() == nil {
 		s.log.Warn("read_pause_failed", "error", err)

@@ -38,8 +38,8 @@ func (p *pictures) store(ctx context.Context, turn int64, result llm.Message) []
 }
 
 // load loads the pictures of a request, and returns which; others are described in words.
-func (p *pictures) load(ctx context.Context, messages []llm.Message) (shown map[int64]bool) {
-	shown = make(map[int64]bool)
+func (p *pictures) load(ctx context.Context, messages []llm.Message) (loaded map[int64]bool) {
+	loaded = make(map[int64]bool)
 	blind := p.window.learned().Facts().RefusesImages
 	for i, m := range messages {
 		if len(m.Images) == 0 {
@@ -58,20 +58,20 @@ func (p *pictures) load(ctx context.Context, messages []llm.Message) (shown map[
 			image.Type = kind
 			image.Data = data
 			images = append(images, image)
-			shown[image.File] = true
+			loaded[image.File] = true
 		}
 		messages[i].Images = images
 	}
-	return shown
+	return loaded
 }
 
-// refuse has pictures described in words from now on: all if the model accepts none, or those it was shown.
-func (p *pictures) refuse(shown map[int64]bool, err error) {
+// refuse has pictures described in words from now on: all if the model accepts none, or those it was sent.
+func (p *pictures) refuse(loaded map[int64]bool, err error) {
 	if llm.TakesNoImages(err) {
 		p.log.Info("model_without_images", "effect", "images are described in words", "model", p.window.model.Name())
 		p.window.learned().NoImages()
 		return
 	}
 	p.log.Info("images_refused", "effect", "images are described in words", "model", p.window.model.Name(), "error", err)
-	maps.Copy(p.unfit, shown)
+	maps.Copy(p.unfit, loaded)
 }

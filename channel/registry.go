@@ -36,7 +36,7 @@ func (r *registry) find(name string, fresh *conversation) (*conversation, error)
 	}
 	if one == nil {
 		one = &entry{conversation: fresh}
-		if !r.owners.start(func() { fresh.own(func() bool { return r.forget(fresh) }) }) {
+		if !r.owners.start(func() { fresh.runLoop(func() bool { return r.forget(fresh) }) }) {
 			return nil, ErrClosed
 		}
 		r.open[name] = one

@@ -20,41 +20,35 @@ const (
 	readersTime = 10 * time.Second // for asking the platform who may read them
 )
 
-// searcher searches from a place.
-type searcher struct {
-	env *environment
-	site
-}
-
-// offered reports whether people may search other conversations from the place.
-func (s searcher) offered() bool {
+// searchesEverywhere reports whether people may search other conversations from the place.
+func (s *site) searchesEverywhere() bool {
 	_, knows := s.connector.(Reader)
-	return knows && chat.ParsePlace(s.name).Direct() && s.env.access.Rules().SearchesFrom(s.name)
+	return knows && chat.ParsePlace(s.name).Direct() && s.access.Rules().SearchesFrom(s.name)
 }
 
-// search returns the messages that answer a question of a person, in conversations of the connector that they may read now. checked is
+// searchEverywhere returns the messages that answer a question of a person, in conversations of the connector that they may read now. checked is
 // false if some were left out because the platform did not answer.
-func (s searcher) search(ctx context.Context, person string, q memory.Question) (found []memory.FoundElsewhere, checked bool, err error) {
-	if !s.offered() || person == "" {
+func (s *site) searchEverywhere(ctx context.Context, person string, q memory.Question) (found []memory.FoundElsewhere, checked bool, err error) {
+	if !s.searchesEverywhere() || person == "" {
 		return nil, false, sentences.NewProblem("I can search other conversations only in a direct message on Discord or Slack, unless my owner has switched that off.")
 	}
-	in, checked, err := s.readable(ctx, person)
+	in, checked, err := s.readableBy(ctx, person)
 	if err != nil {
 		return nil, false, err
 	}
-	found, err = memory.RecallFrom(ctx, s.env.o.Store, in, q)
+	found, err = memory.RecallFrom(ctx, s.o.Store, in, q)
 	return found, checked, err
 }
 
-// readable returns the conversation itself and the others that a person may read, those with the newest messages first. checked is
+// readableBy returns the conversation itself and the others that a person may read, those with the newest messages first. checked is
 // false if the platform did not answer for some.
-func (s searcher) readable(ctx context.Context, person string) (in []*store.Conversation, checked bool, err error) {
+func (s *site) readableBy(ctx context.Context, person string) (in []*store.Conversation, checked bool, err error) {
 	prefix := connectorOf(s.name) + ":"
-	places, _, err := s.env.o.Store.Places(ctx, prefix, searchable, 0)
+	places, _, err := s.o.Store.Places(ctx, prefix, searchable, 0)
 	if err != nil {
 		return nil, false, err
 	}
-	rules := s.env.access.Rules()
+	rules := s.access.Rules()
 	var names []string
 	for _, p := range places {
 		if strings.HasPrefix(p.Channel, prefix) && p.Channel != s.name && !rules.Unsearched(p.Channel) {
@@ -68,7 +62,7 @@ func (s searcher) readable(ctx context.Context, person string) (in []*store.Conv
 		s.log.Warn("readers_unknown", "error", failed)
 	}
 	for _, name := range append([]string{s.name}, readable...) {
-		c, err := s.env.o.Store.Find(ctx, name)
+		c, err := s.o.Store.Find(ctx, name)
 		if err != nil {
 			return nil, false, err
 		}
@@ -77,9 +71,9 @@ func (s searcher) readable(ctx context.Context, person string) (in []*store.Conv
 	return in, failed == nil, nil
 }
 
-// forModel is search for the tool of a model, whose question is that of the person who wrote in the turn.
-func (s searcher) forModel(turn func() int64) memory.Everywhere {
-	if !s.offered() {
+// everywhereForModel is searchEverywhere for the tool of a model, whose question is that of the person who wrote in the turn.
+func (s *site) everywhereForModel(turn func() int64) memory.Everywhere {
+	if !s.searchesEverywhere() {
 		return nil
 	}
 	return func(ctx context.Context, q memory.Question) (found []memory.FoundElsewhere, checked bool, err error) {
@@ -91,12 +85,12 @@ func (s searcher) forModel(turn func() int64) memory.Everywhere {
 		for _, m := range asked {
 			person = m.AuthorID
 		}
-		return s.search(ctx, person, q)
+		return s.searchEverywhere(ctx, person, q)
 	}
 }
 
 func (h commandHost) Everywhere(ctx context.Context, who access.Person, q memory.Question) (found []command.Elsewhere, checked bool, err error) {
-	all, checked, err := searcher{h.hub.environment, h.c.site}.search(ctx, who.ID, q)
+	all, checked, err := h.c.searchEverywhere(ctx, who.ID, q)
 	linker, links := h.c.connector.(Linker)
 	for _, f := range all {
 		e := command.Elsewhere{Found: f.Found}

@@ -13,13 +13,10 @@ import (
 	"cairn/store"
 )
 
-// sender is the one outbound goroutine of a conversation. It lives while the outbox is not empty.
+// sender sends what leaves a conversation, replies and notices, in one goroutine that lives while the outbox is not empty.
 type sender struct {
 	*voice
-	loop       *loop
-	goroutines *goroutines
-	counters   *counters
-	hints      hints
+	loop *loop
 
 	// Only its goroutine uses these.
 	sent    int64  // row of the newest piece that was sent, perhaps without the store noting it
@@ -57,15 +54,6 @@ func (s *sender) show(w Writer, text string) {
 	})
 }
 
-// post puts a notice into the outbox, and starts.
-func (s *sender) post(ctx context.Context, id, text string, to []string) error {
-	err := s.records.Outbox().Post(ctx, store.Outcome{Reply: id, Pieces: s.connector.Split(text), To: to, Failure: true})
-	if err == nil {
-		s.start()
-	}
-	return err
-}
-
 // start makes the sender check the outbox.
 func (s *sender) start() {
 	s.mu.Lock()
@@ -76,7 +64,9 @@ func (s *sender) start() {
 	}
 	s.running = s.goroutines.start(func() {
 		s.run(s.loop.life)
-		s.loop.checkAgain(s.records.IsTask())
+		s.loop.inbox.post(func() { // for those who wait until it is idle, as the next part of a task does
+			s.loop.runs.again = s.loop.runs.again || s.records.IsTask()
+		})
 	})
 }
 
@@ -214,10 +204,10 @@ func (s *sender) dropPiece(ctx context.Context, piece store.Piece, id string, fa
 		if err != nil {
 			return err
 		}
-		s.hints.explain(s.voice, why, asked)
+		s.explain(why, asked)
 	case !piece.Failure:
 		text := s.speaker().Say("I could not send all of an answer here: the platform rejected it. It is saved in my history; ask again, perhaps in other words.")
-		if err := s.post(ctx, id, text, nil); err != nil {
+		if err := s.post(ctx, id, text); err != nil {
 			return err
 		}
 	}

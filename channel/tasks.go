@@ -17,7 +17,7 @@ import (
 var errPart = errors.New("this part of the task is done")
 
 // account returns whose limits count the calls made here: for a task, the people's conversation above it.
-func (s site) account() string {
+func (s *site) account() string {
 	root, _ := store.RootOf(s.name)
 	return root
 }
@@ -26,7 +26,7 @@ func (s site) account() string {
 func (c *conversation) Terms() (terms task.Terms, err error) {
 	err = c.tryDo(func(e *compactor.Compactor) {
 		terms = task.Terms{
-			Agents: c.agent.Spawn, Limits: c.agent.Tasks, Above: compactor.Merge(c.agent.layers(), c.policy.own),
+			Agents: c.agent.Spawn, Limits: c.agent.Tasks, Above: compactor.Merge(c.agent.layers(), c.policy.stored),
 			Next: e.View().Next, Turn: c.turnSeq(),
 		}
 	})

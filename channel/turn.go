@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"cairn/channel/access"
 	"cairn/channel/task"
 	"cairn/compactor"
 	"cairn/internal/observe"
@@ -40,48 +39,60 @@ type turn struct {
 	*voice
 	*answerer
 	*loop // life ends when the hub closes; /stop does not end it
-	host
 
-	cancel    context.CancelCauseFunc // of the context in which it runs
-	changes   changes
-	env       *environment
-	failures  *failures
-	sender    *sender
-	notices   *notices
-	usage     *usage
-	calls     access.Calls
-	shown     *published
-	followers *followers
-	task      *task.Run    // that the conversation is; nil: none
-	tasks     *task.Parent // that it starts
+	sender   *sender
+	usage    *usage
+	failures *failures
+	task     *task.Run    // that the conversation is; nil: none
+	tasks    *task.Parent // that it starts
 
+	cancel  context.CancelCauseFunc // of the context in which it runs
+	changes changes
 	step    *observe.Step  // nil: no one observes the turn
 	outcome string         // one of observe.Outcomes, so far
 	other   *task.Question // the agent that answers in place of the conversation's; nil: none
 	spend   func() error   // called before each model call; an error stops the call
-	learned *llm.Learned   // of the model that answers; nil: none was asked
 	half    string         // what an attempt that failed had written; "": nothing
 	attempt *attempt       // the one that runs, or the last; nil: none has started
 }
 
-// host is what a turn needs of its conversation.
-type host interface {
-	// awaitTools waits for tools of servers that still connect after a start.
-	awaitTools(ctx context.Context) error
-}
-
-// answer runs the turn: the model and its tools until there is a reply, then one transaction that
-// writes everything, then the reply goes out. own are settings for this turn and the check after it.
-func (t *turn) answer(ctx context.Context, own compactor.Patch) (err error) {
+// start makes the turn the running one, and returns the context in which it runs.
+func (t *turn) start(ctx context.Context) context.Context {
 	ctx, t.step = observe.Begin(ctx, observe.Turn)
 	ctx, t.cancel = context.WithCancelCause(ctx)
-	defer t.cancel(nil)
-	t.shown.turn.Store(t)
-	defer func() { // after a panic, too
-		t.shown.turn.Store(nil)
-		t.observed(err)
-	}()
-	return t.run(ctx, own)
+	t.loop.turn.Store(t)
+	return ctx
+}
+
+// end ends what start began; err is why the turn stays open, if it does.
+func (t *turn) end(err error) {
+	t.loop.turn.Store(nil)
+	t.cancel(nil)
+	if t.step == nil {
+		return
+	}
+	if err != nil {
+		t.step.Fail(err)
+		t.outcome = observe.Interrupted
+	}
+	t.step.Add(slog.String("outcome", t.outcome), slog.Int64("turn", t.Seq),
+		slog.String("agent", t.agent.ID), slog.String("model", t.agent.Model.Name()))
+	if now, ok := t.activity(); ok {
+		t.step.Add(slog.Int("used_tokens", now.Used), slog.Int("max_tokens", now.Window))
+	}
+	t.step.End()
+}
+
+// mayAnswer reports whether the bot may answer here. If it may not write, it explains that to the people who want an answer.
+func (t *turn) mayAnswer() bool {
+	if t.paused(t.life) {
+		return false
+	}
+	why := t.cannotWrite()
+	if why != "" && !t.Optional {
+		t.explain(why, t.addressed(t.Seq))
+	}
+	return why == ""
 }
 
 // putOff closes a turn of people who have no turns left in this minute; tell: it notifies them.
@@ -90,7 +101,7 @@ func (t *turn) putOff(ctx context.Context, tell bool) error {
 		return t.pass(ctx)
 	}
 	t.attempt = t.newAttempt()
-	return t.fail(ctx, t.speaker().Sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", t.env.access.Rules().TurnsPerMinute))
+	return t.fail(ctx, t.speaker().Sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", t.access.Rules().TurnsPerMinute))
 }
 
 // countStart counts another start of the turn, and drops the tasks that an earlier one began. open is false if its question was
@@ -106,17 +117,8 @@ func (t *turn) countStart(ctx context.Context) (open bool, err error) {
 	return err == nil, err
 }
 
-// run closes the turn if nobody may or can answer it, and otherwise answers it.
-func (t *turn) run(ctx context.Context, own compactor.Patch) error {
-	if t.paused(t.life) { // not ctx: /stop cancels that, and this must be written all the same
-		return t.pass(t.life)
-	}
-	if why := t.cannotWrite(); why != "" {
-		if !t.Optional {
-			t.env.hints().explain(t.voice, why, t.addressed(t.Seq))
-		}
-		return t.pass(t.life)
-	}
+// run has the model and its tools work until there is a reply, then one transaction writes everything, then the reply goes out.
+func (t *turn) run(ctx context.Context, settings compactor.Patch) error {
 	if t.task != nil {
 		_, ends, open := t.task.Open(ctx)
 		if !open {
@@ -124,36 +126,30 @@ func (t *turn) run(ctx context.Context, own compactor.Patch) error {
 		}
 		defer time.AfterFunc(time.Until(ends), func() { t.cancel(errStopped) }).Stop()
 	}
-	t.other = t.calledAgent()
-	if t.other == nil {
-		if err := t.awaitTools(ctx); err != nil {
-			return err
-		}
-	}
-	t.policy.override(t.loop, own)
+	t.policy.override(t.loop, settings)
 	defer t.policy.override(t.loop, nil)
 	t.notifyShortened(t.life)
-	t.begin(ctx)
+	t.addContext(ctx)
 	return t.attempts(ctx)
 }
 
-// begin adds the turn context to the prompt.
-func (t *turn) begin(ctx context.Context) {
+// addContext adds the turn context to the prompt.
+func (t *turn) addContext(ctx context.Context) {
 	for range 2 { // again if what it quotes has changed
-		if t.beginWith(ctx, t.agent.Recall) {
+		if t.addContextWith(ctx, t.agent.Recall) {
 			return
 		}
 	}
-	t.beginWith(ctx, 0) // without what it recalls, it is right in any case
+	t.addContextWith(ctx, 0) // without what it recalls, it is right in any case
 }
 
-// beginWith adds a turn context with recalled messages and memories, within a budget of tokens. ok is false if what it quotes may
-// have changed.
-func (t *turn) beginWith(ctx context.Context, recall int) (ok bool) {
+// addContextWith adds a turn context with recalled messages and memories, within a budget of tokens. ok is false if what it quotes
+// may have changed.
+func (t *turn) addContextWith(ctx context.Context, recall int) (ok bool) {
 	made := compactor.Context{}
 	version := int64(compactor.AnyVersion)
 	if t.other == nil { // another agent does not see it
-		w := turnContext{loop: t.loop, site: t.site, turn: t.Turn, shown: t.shown}
+		w := turnContext{loop: t.loop, site: t.site, turn: t.Turn}
 		made, version = w.write(ctx, recall)
 	}
 	return ask(t.loop, func(e *compactor.Compactor) bool { return e.BeginTurn(made, version) })
@@ -161,11 +157,7 @@ func (t *turn) beginWith(ctx context.Context, recall int) (ok bool) {
 
 // attempts has the model answer until that succeeds, or fails for good.
 func (t *turn) attempts(ctx context.Context) error {
-	t.spend = t.calls.ForTurn(maxRequests)
-	t.learned = t.window.learned()
-	if t.other != nil {
-		t.learned = t.other.Learned
-	}
+	t.spend = t.calls().ForTurn(maxRequests)
 	for {
 		t.attempt = t.newAttempt()
 		again, err := t.try(ctx)
@@ -173,6 +165,14 @@ func (t *turn) attempts(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// learned returns what is known of the model that answers.
+func (t *turn) learned() *llm.Learned {
+	if t.other != nil {
+		return t.other.Learned
+	}
+	return t.window.learned()
 }
 
 // try has the model answer once. again: it failed in a way that may pass.
@@ -224,13 +224,13 @@ func (t *turn) passes(failed error) bool {
 
 // succeed closes a turn with the model's answer.
 func (t *turn) succeed(ctx context.Context, resp llm.Response) error {
-	if t.failures.end(t.learned) {
+	if t.failures.end(t.learned()) {
 		t.log.Info("turns_recovered")
 	}
 	err := t.close(ctx, resp.Message)
 	if t.attempt.stored { // otherwise its question was deleted, or it is answered again
 		t.outcome = observe.Answered
-		t.env.counters.ended(t.outcome)
+		t.counters.ended(t.outcome)
 		t.notifyCutOff(t.life, resp.FinishReason) // the turn is over, and a change on disk may have canceled ctx since
 	}
 	return err
@@ -250,8 +250,8 @@ func (t *turn) endPart(ctx context.Context) error {
 func (t *turn) giveUp(ctx context.Context, failed error) error {
 	t.step.Fail(failed)
 	t.outcome = observe.Failed
-	t.env.counters.ended(t.outcome)
-	t.log.Log(ctx, max(slog.LevelInfo, t.failures.level(failed, t.learned)), "turn_failed",
+	t.counters.ended(t.outcome)
+	t.log.Log(ctx, max(slog.LevelInfo, t.failures.level(failed, t.learned())), "turn_failed",
 		append(llm.LogAttrs(failed), "turn", t.Seq)...)
 	if t.Optional && t.failures.announced { // no one requested an answer, and people already know
 		t.discard()
@@ -292,21 +292,4 @@ func (t *turn) recoverPanic(err *error) {
 		t.log.Error("turn_panicked", "turn", t.Seq, "panic", p, "stack", string(debug.Stack()))
 		*err = fmt.Errorf("the turn panicked: %v", p)
 	}
-}
-
-// observed ends the step of a turn; err is why the turn stays open, if it does.
-func (t *turn) observed(err error) {
-	if t.step == nil {
-		return
-	}
-	if err != nil {
-		t.step.Fail(err)
-		t.outcome = observe.Interrupted
-	}
-	t.step.Add(slog.String("outcome", t.outcome), slog.Int64("turn", t.Seq),
-		slog.String("agent", t.agent.ID), slog.String("model", t.agent.Model.Name()))
-	if now, ok := t.shown.activity(); ok {
-		t.step.Add(slog.Int("used_tokens", now.Used), slog.Int("max_tokens", now.Window))
-	}
-	t.step.End()
 }

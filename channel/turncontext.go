@@ -47,15 +47,14 @@ func shownToModel(in *loop, turn int64, agent Agent) string {
 // turnContext writes the turn context of one turn.
 type turnContext struct {
 	*loop
-	site
-	turn  store.Turn
-	shown *published
+	*site
+	turn store.Turn
 }
 
 // write returns what the model sees after the newest message of the turn, with at most recall tokens of quotes, and the version of
 // the head that it was made for. It is stored, so it is small.
 func (w *turnContext) write(ctx context.Context, recall int) (made compactor.Context, version int64) {
-	status := w.shown.status()
+	status := w.status()
 	made, version = w.recalled(ctx, min(recall, status.Effective/recalledShare))
 	made.Text += fmt.Sprintf("time: %s; context window used: %d %%", chat.ZonedTime(time.Now().Local()), status.Used*100/max(status.Window, 1))
 	if w.turn.Optional {

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"cairn/channel/access"
 	"cairn/channel/report"
 	"cairn/llm"
 	"cairn/llm/prices"
@@ -17,10 +16,7 @@ import (
 
 // usage counts what the models of a conversation used. It is safe for concurrent use.
 type usage struct {
-	site
-	access   *access.Control
-	observer Observer          // nil: the connector does not follow it
-	counted  func(store.Usage) // called with what each request used; nil: not called
+	*site
 
 	mu      sync.Mutex // guards unsaved
 	unsaved []store.Usage
@@ -50,13 +46,13 @@ func (u *usage) count(kind, model string, tokens llm.Usage) {
 		Input: int64(tokens.Prompt), Cached: int64(tokens.Cached), Written: int64(tokens.Written), Output: int64(tokens.Completion),
 	}}
 	u.add(used)
-	if u.counted != nil {
-		u.counted(used)
+	if hook := u.o.Counted; hook != nil {
+		hook(used)
 	}
-	if u.observer != nil && tokens != (llm.Usage{}) {
+	if observer := u.observer(); observer != nil && tokens != (llm.Usage{}) {
 		var e report.Expense
 		e.Add(used, list)
-		u.observer.Used(u.name, kind, model, e)
+		observer.Used(u.name, kind, model, e)
 	}
 	u.access.Count(used)
 }

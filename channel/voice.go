@@ -11,9 +11,8 @@ import (
 
 // voice writes the bot's own sentences in a conversation. It is safe for concurrent use.
 type voice struct {
-	site
-	agents Agents
-	code   atomic.Pointer[string] // of the language; nil until it is known
+	*site
+	code atomic.Pointer[string] // of the language; nil until it is known
 }
 
 // voice returns the voice in a conversation, which may not be open.
@@ -22,14 +21,14 @@ func (h *Hub) voice(conversation string) *voice {
 		defer h.release(c)
 		return &c.voice
 	}
-	return &voice{site: h.place(conversation, h.connectors[connectorOf(conversation)], nil), agents: h.agents()}
+	return &voice{site: h.place(conversation, h.connectors[connectorOf(conversation)], nil)}
 }
 
 // SpokenIn returns the language in which the bot speaks in a conversation, one of Languages.
 func SpokenIn(h *Hub, conversation string) string { return h.voice(conversation).language() }
 
 // setting returns the value of the setting: one of Languages, or "".
-func (v *voice) setting() string { return v.agents.In(v.account()).Language }
+func (v *voice) setting() string { return v.o.Agent(v.account()).Language }
 
 // language returns the code of the language in use, one of prompts.Languages.
 func (v *voice) language() string {
@@ -75,8 +74,9 @@ func (v *voice) say(ctx context.Context, id, text string, to ...string) {
 		return
 	}
 	piece := Piece{Reply: id, Parts: 1, To: to, Text: v.translate(text), Failure: true}
-	_, err := callConnector(ctx, sayTimeout, func(ctx context.Context) (string, error) {
-		return v.connector.Reply(v.name, to).Send(ctx, piece)
+	err := callConnector(ctx, sayTimeout, func(ctx context.Context) error {
+		_, err := v.connector.Reply(v.name, to).Send(ctx, piece)
+		return err
 	})
 	if err != nil {
 		v.log.Warn("send_notice_failed", "error", err)

@@ -93,7 +93,7 @@ func (c *conversation) announce(ctx context.Context) {
 		c.unannounced = nil
 	})
 	if applied != nil {
-		c.notices.announce(ctx, applied, c.policy.get().Notify, newest)
+		c.sender.announce(ctx, applied, c.policy.get().Notify, newest)
 	}
 }
 
@@ -121,7 +121,7 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	case len(burst) == 0:
 		return c.task.Continue(ctx, c.sender.idle() && !c.paused(ctx), c.language())
 	}
-	own, authors, err := c.takeUp(ctx, burst)
+	settings, authors, err := c.takeUp(ctx, burst)
 	if err != nil {
 		return false, err
 	}
@@ -135,17 +135,17 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 		return more, nil
 	}
 	if c.task != nil { // a task counts against no one's turns per minute, and it may have to continue
-		return true, t.answer(ctx, nil)
+		return true, c.answer(ctx, t, nil)
 	}
-	if ok, tell := c.env.access.TakeTurn(authors, !t.Optional); !ok {
+	if ok, tell := c.access.TakeTurn(authors, !t.Optional); !ok {
 		return more, t.putOff(ctx, tell)
 	}
-	return more, t.answer(ctx, own)
+	return more, c.answer(ctx, t, settings)
 }
 
 // takeUp shows dequeued messages, and returns the settings that came with them and the authors of the addressed ones.
 // While an import is read they follow messages that are not read yet, and come from the disk.
-func (c *conversation) takeUp(ctx context.Context, burst []chat.Message) (own compactor.Patch, authors []string, err error) {
+func (c *conversation) takeUp(ctx context.Context, burst []chat.Message) (settings compactor.Patch, authors []string, err error) {
 	c.do(func(e *compactor.Compactor) {
 		if c.imports.unread.Load() {
 			err = e.Changed(ctx)
@@ -153,9 +153,9 @@ func (c *conversation) takeUp(ctx context.Context, burst []chat.Message) (own co
 			e.Received(burst...)
 		}
 		for _, m := range burst {
-			settings := c.arrivals.accepted(m.ID, m.Seq)
+			brought := c.arrivals.accepted(m.ID, m.Seq)
 			if m.Addressed {
-				own = compactor.Merge(own, settings)
+				settings = compactor.Merge(settings, brought)
 			}
 			if !strings.HasPrefix(m.ID, store.TaskID) {
 				c.arrivals.newest = m.ID
@@ -165,7 +165,7 @@ func (c *conversation) takeUp(ctx context.Context, burst []chat.Message) (own co
 			}
 		}
 	})
-	return own, authors, err
+	return settings, authors, err
 }
 
 // startSession starts a requested session once all earlier messages are dealt with.
@@ -196,7 +196,7 @@ func (c *conversation) resume(ctx context.Context) error {
 		default:
 			open, err = t.countStart(ctx)
 			if open {
-				err = t.answer(ctx, nil)
+				err = c.answer(ctx, t, nil)
 			}
 		}
 		if err != nil {
@@ -205,11 +205,26 @@ func (c *conversation) resume(ctx context.Context) error {
 	}
 }
 
+// answer has a turn answered, unless nobody may or can answer it. settings are for it and the check after it.
+func (c *conversation) answer(ctx context.Context, t *turn, settings compactor.Patch) (err error) {
+	ctx = t.start(ctx)
+	defer func() { t.end(err) }() // after a panic, too
+	if !t.mayAnswer() {
+		return t.pass(c.life) // not ctx: /stop cancels that, and this must be written all the same
+	}
+	t.other = t.calledAgent()
+	if t.other == nil {
+		if err := c.awaitTools(ctx); err != nil {
+			return err
+		}
+	}
+	return t.run(ctx, settings)
+}
+
 // newTurn returns a turn that has not started.
 func (c *conversation) newTurn(row store.Turn) *turn {
 	return &turn{
-		Turn: row, voice: &c.voice, answerer: &c.answerer, loop: &c.loop, host: c, env: c.env,
-		failures: &c.failures, sender: &c.sender, notices: &c.notices, followers: &c.followers, usage: &c.usage, calls: c.calls,
-		shown: &c.published, task: c.task, tasks: c.tasks, outcome: observe.Passed,
+		Turn: row, voice: &c.voice, answerer: &c.answerer, loop: &c.loop, sender: &c.sender, usage: &c.usage,
+		failures: &c.failures, task: c.task, tasks: c.tasks, outcome: observe.Passed,
 	}
 }

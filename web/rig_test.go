@@ -118,7 +118,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 		},
 		Connectors: []channel.Connector{cmp.Or[channel.Connector](o.terminal, channeltest.Silent("terminal")), NewChat(r.events)},
 		Observers:  []observe.Observer{r.events}, Log: log,
-		Hooks: channel.Hooks{After: r.events.Compaction, Remembered: r.events.Remembered, Asked: r.events.Asked, Replied: o.replied},
+		Hooks: channel.Hooks{After: r.events.Compaction, Remembered: r.events.Remembered, Waiting: r.events.Asked, Replied: o.replied},
 	})
 	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	well := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "well") })

@@ -49,16 +49,16 @@ func TestDeletionBeforeTaskIsStored(t *testing.T) {
 			written := check.Must(parent.write(t.Context(), o))(t)
 			check.Contains(t, "briefing", written.Message, "4711", "count the ships")
 			storetest.Remove(t, records, 1)
-			begun, err := parent.begin(t.Context(), written, o)
+			started, err := parent.begin(t.Context(), written, o)
 			if c.want != "" {
 				check.ErrorContains(t, "begin", err, c.want)
 				return
 			}
 			check.NoError(t, err)
-			check.Equal(t, "author of the task", begun.Author, "u1")
-			child := check.Must(records.Store().Find(t.Context(), begun.Conversation))(t)
+			check.Equal(t, "author of the task", started.Author, "u1")
+			child := check.Must(records.Store().Find(t.Context(), started.Conversation))(t)
 			due := check.Must(child.Inbox().Due(t.Context()))(t)
-			messages := check.Must(child.Inbox().Dequeue(t.Context(), due.Last, 10_000, begun.Created.AddDate(-1, 0, 0)))(t)
+			messages := check.Must(child.Inbox().Dequeue(t.Context(), due.Last, 10_000, started.Created.AddDate(-1, 0, 0)))(t)
 			check.Contains(t, "briefing without the message", messages[0].Text, "count the ships")
 			check.Lacks(t, "briefing without the message", messages[0].Text, "4711")
 		})

@@ -131,7 +131,7 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 		}
 		o.Connectors = append(o.Connectors, b.web.chat)
 		o.Observers = append(o.Observers, b.web.events)
-		o.Asked = b.web.events.Asked
+		o.Waiting = b.web.events.Asked
 		o.Task = b.web.events.Task
 	}
 	b.hooks = hooks.New(b.log, b.metrics.hook)

@@ -45,7 +45,7 @@ func (b *backfill) onReady() (gaps []channel.Gap, err error) {
 func (b *backfill) directMessages(gaps []channel.Gap) {
 	for _, gap := range gaps {
 		if p := chat.ParsePlace(gap.Conversation); p.Direct() {
-			b.queue.Add(p.Channel, func() { b.fillGap(gap.Conversation, "", false) }, platform.CallEach)
+			b.queue.Add(p.Channel, func() { b.fillGap(gap.Conversation, "", false) }, b.base.Work.CallEach)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func (b *backfill) noteGaps() (all []channel.Gap, err error) {
 func (b *backfill) ifMissed(p place, joined bool) {
 	missed := joined || b.notFirstStart
 	if p.Guild != "" && p.hasMessages() && !b.state.hidden(p.ID) {
-		b.queue.Add(p.ID, func() { b.fillGap(p.conversation(), p.Last, missed) }, platform.CallEach)
+		b.queue.Add(p.ID, func() { b.fillGap(p.conversation(), p.Last, missed) }, b.base.Work.CallEach)
 	}
 }
 

@@ -26,6 +26,7 @@ type commands struct {
 	base       *platform.Base
 	rest       *rest
 	state      *stateCache
+	queue      *platform.KeyedQueue[func()] // see events
 	poster     *poster
 	registered atomic.Bool // the commands are registered, or being registered
 }
@@ -157,11 +158,24 @@ func (c *commands) handle(ctx context.Context, i interaction) error {
 		return err
 	}
 	show := func(ctx context.Context, answer command.Answer) error { return c.showAnswer(ctx, i, line, n, answer) }
+	if i.Data.Name == "forget" {
+		c.awaitEarlier(ctx, i.ChannelID)
+	}
 	name := locate(ctx, c.rest, c.state, i.ChannelID, i.GuildID).conversation()
 	if !known {
 		return c.base.RefuseButton(ctx, name, show)
 	}
 	return c.base.RunCommand(ctx, name, i.person(), line, nil, show)
+}
+
+// awaitEarlier waits until what arrived earlier in a channel is stored, which takes time while the database is rewritten.
+func (c *commands) awaitEarlier(ctx context.Context, channelID string) {
+	stored := make(chan struct{})
+	c.queue.Add(channelID, func() { close(stored) }, c.base.Work.CallEach)
+	select {
+	case <-stored:
+	case <-ctx.Done():
+	}
 }
 
 func (i interaction) isButton() bool { return i.Type == discordgo.InteractionMessageComponent }

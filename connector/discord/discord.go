@@ -113,7 +113,7 @@ func assemble(o Options, base *platform.Base) *Discord {
 	servers := &servers{log: base.Log, ids: make(map[string]bool)}
 	d.events = &events{
 		base: base, rest: d.rest, state: d.state, queue: d.queue, translator: translator, history: d.history, backfill: backfill,
-		servers: servers, commands: &commands{base: base, rest: d.rest, state: d.state, poster: d.poster},
+		servers: servers, commands: &commands{base: base, rest: d.rest, state: d.state, queue: d.queue, poster: d.poster},
 	}
 	d.sessions = &sessions{
 		base: base, rest: d.rest, pauses: d.pauses, servers: servers, mentionOnly: o.MentionOnly, handle: d.events.handle,

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime/debug"
 	"time"
 
 	"cairn/channel"
@@ -27,15 +26,16 @@ type events struct {
 	commands   *commands
 }
 
-// handle handles one gateway event. The next event waits for it, so it only updates caches and queues work, except for
-// READY, which has to be on disk first. After an error the connection must be closed.
-func (e *events) handle(name string, data json.RawMessage) error {
-	defer func() {
-		if p := recover(); p != nil { // otherwise it would end the program
-			e.base.Log.Error("handle_event_failed", "event", name, "panic", p, "stack", string(debug.Stack()))
-		}
-	}()
+// handle handles one gateway event. After an error the connection must be closed.
+func (e *events) handle(name string, data json.RawMessage) (err error) {
 	e.base.NoteEvent()
+	e.base.Work.Guard(func() { err = e.dispatch(name, data) })
+	return err
+}
+
+// dispatch passes an event on. The next one waits for it, so it only updates caches and queues work, except for READY, which has to
+// be on disk first.
+func (e *events) dispatch(name string, data json.RawMessage) error {
 	switch name {
 	case "READY":
 		return e.onReady(data)
@@ -125,7 +125,7 @@ func (e *events) enqueue(channelID, guildID string, work func(ctx context.Contex
 	e.queue.Add(channelID, func() {
 		ctx := e.base.Work.Ctx
 		work(ctx, locate(ctx, e.rest, e.state, channelID, guildID))
-	}, platform.CallEach)
+	}, e.base.Work.CallEach)
 }
 
 func (e *events) deliver(ctx context.Context, p place, m message) {

@@ -1,5 +1,5 @@
-// What the connectors to chat platforms have in common: their goroutines and queues, and how they answer commands to the
-// bot, which need no model.
+// What the connectors to chat platforms have in common: how they store events, and how they answer commands to the bot, which
+// need no model.
 
 package platform
 
@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"cairn/channel"
@@ -45,7 +44,7 @@ type Base struct {
 // NewBase returns the base of a connector. log may be nil.
 func NewBase(name string, log *slog.Logger) *Base {
 	log = cmp.Or(log, slog.Default()).With("connector", name)
-	return &Base{Log: log, Work: NewGroup(), Link: newLink(log), recheck: newRecheck(), name: name}
+	return &Base{Log: log, Work: NewGroup(log), Link: newLink(log), recheck: newRecheck(), name: name}
 }
 
 // Name returns the first part of the names of the connector's conversations.
@@ -118,58 +117,6 @@ func (b *Base) Store(ctx context.Context, call func() error) (stored bool) {
 		return stored
 	})
 	return stored
-}
-
-// Group owns the goroutines of a connector.
-type Group struct {
-	Opened chan struct{}           // closed by Open
-	Ctx    context.Context         // of the goroutines
-	Cancel context.CancelCauseFunc // ends Ctx
-
-	running sync.WaitGroup
-	mu      sync.Mutex // makes sure that nothing starts after Close
-}
-
-// NewGroup returns a group without goroutines.
-func NewGroup() *Group {
-	g := &Group{Opened: make(chan struct{})}
-	g.Ctx, g.Cancel = context.WithCancelCause(context.Background())
-	return g
-}
-
-// Open reports that the connector runs, once, and makes the context of the goroutines end with ctx.
-func (g *Group) Open(ctx context.Context) {
-	context.AfterFunc(ctx, func() { g.Cancel(ctx.Err()) })
-	close(g.Opened)
-}
-
-// Wait waits until the group is open. It returns ctx's error if ctx ends first.
-func (g *Group) Wait(ctx context.Context) error {
-	select {
-	case <-g.Opened:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// Start runs f in a goroutine. It returns false if the group's context has ended.
-func (g *Group) Start(f func(ctx context.Context)) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.Ctx.Err() != nil {
-		return false
-	}
-	g.running.Go(func() { f(g.Ctx) })
-	return true
-}
-
-// Close ends the goroutines and waits for them.
-func (g *Group) Close() {
-	g.mu.Lock()
-	g.Cancel(nil)
-	g.mu.Unlock()
-	g.running.Wait()
 }
 
 // Show shows the answer to a command.
@@ -250,54 +197,4 @@ func showEnd(ctx context.Context, then func(ctx context.Context) string, show Sh
 // IsCommand reports whether a message is a command to the bot.
 func IsCommand(in channel.Inbound) bool {
 	return in.Addressed && !in.Bot && command.Is(in.Text)
-}
-
-const maxBatch = 200 // items that are handled together
-
-// KeyedQueue runs the work of each key in order, and different keys in parallel. A key has a goroutine only while it has work.
-type KeyedQueue[T any] struct {
-	Group *Group
-
-	mu      sync.Mutex // guards waiting
-	waiting map[string][]T
-}
-
-// CallEach calls the functions in order. It handles the items of a queue of functions.
-func CallEach(batch []func()) {
-	for _, call := range batch {
-		call()
-	}
-}
-
-// Add appends an item to the queue of key, unless the key has no goroutine yet and the group's context has ended. It never blocks.
-// The goroutine calls handle, the same for all items of a key, with the oldest of them, at least one.
-func (q *KeyedQueue[T]) Add(key string, item T, handle func(batch []T)) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	queue, busy := q.waiting[key]
-	if !busy && !q.Group.Start(func(context.Context) {
-		for batch := q.next(key); len(batch) > 0; batch = q.next(key) {
-			handle(batch)
-		}
-	}) {
-		return
-	}
-	if q.waiting == nil {
-		q.waiting = make(map[string][]T)
-	}
-	q.waiting[key] = append(queue, item)
-}
-
-// next removes and returns the oldest items of a key. If there are none it forgets the key: its goroutine is about to end.
-func (q *KeyedQueue[T]) next(key string) []T {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	queue := q.waiting[key]
-	if len(queue) == 0 {
-		delete(q.waiting, key)
-		return nil
-	}
-	n := min(len(queue), maxBatch)
-	q.waiting[key] = queue[n:]
-	return queue[:n:n]
 }

@@ -42,7 +42,7 @@ func TestRetryEndsWithSuccessOrItsContext(t *testing.T) {
 }
 
 func TestGroup(t *testing.T) {
-	g := NewGroup()
+	g := NewGroup(slog.New(slog.DiscardHandler))
 	ended := false
 	check.That(t, g.Start(func(ctx context.Context) { <-ctx.Done(); ended = true }), "it starts nothing")
 	gone, cancel := context.WithCancel(t.Context())
@@ -105,26 +105,52 @@ func TestAShutdownSaysWhatBecomesOfACommand(t *testing.T) {
 }
 
 func TestKeyedQueue(t *testing.T) {
-	group := NewGroup()
+	group := NewGroup(slog.New(slog.DiscardHandler))
 	q := &KeyedQueue[func()]{Group: group}
 	hold := make(chan struct{})
 	started := make(chan struct{})
 	var done []int
-	q.Add("a", func() { close(started); <-hold }, CallEach)
+	q.Add("a", func() { close(started); <-hold }, group.CallEach)
 	<-started
 	const all = 3 * maxBatch
 	for i := range all {
-		q.Add("a", func() { done = append(done, i) }, CallEach)
+		q.Add("a", func() { done = append(done, i) }, group.CallEach)
 	}
 	passed := make(chan struct{})
-	q.Add("b", func() { close(passed) }, CallEach) // which does not wait for a
+	q.Add("b", func() { close(passed) }, group.CallEach) // which does not wait for a
 	<-passed
 	close(hold)
 	group.Close()
 	check.That(t, len(done) == all && slices.IsSorted(done), "%d done, in order: %v", len(done), slices.IsSorted(done))
 	check.Equal(t, "keys without work are kept", len(q.waiting), 0)
-	q.Add("c", func() { t.Error("done after the end") }, CallEach)
+	q.Add("c", func() { t.Error("done after the end") }, group.CallEach)
 	check.That(t, !group.Start(func(context.Context) {}), "a closed group starts work")
+}
+
+// What panics must neither end the program nor keep what waits behind it from being done.
+func TestGuard(t *testing.T) {
+	var log check.Buffer
+	group := NewGroup(slog.New(slog.NewTextHandler(&log, nil)))
+	group.Start(func(context.Context) { panic("a goroutine") })
+	functions := &KeyedQueue[func()]{Group: group}
+	var done []string
+	hold := make(chan struct{})
+	functions.Add("a", func() { <-hold }, group.CallEach)
+	functions.Add("a", func() { panic("a function") }, group.CallEach)
+	functions.Add("a", func() { done = append(done, "the next function") }, group.CallEach)
+	batches := &KeyedQueue[int]{Group: group}
+	passed := make(chan struct{})
+	batches.Add("a", 1, func([]int) { panic("a batch") })
+	batches.Add("a", 2, func([]int) { panic("a batch") })
+	batches.Add("b", 3, func([]int) { close(passed) })
+	close(hold)
+	<-passed
+	group.Close()
+	check.EqualAll(t, "done", done, []string{"the next function"})
+	check.Equal(t, "keys without work are kept", len(functions.waiting)+len(batches.waiting), 0)
+	for _, what := range []string{"a goroutine", "a function", "a batch"} {
+		check.That(t, strings.Contains(log.String(), "msg=connector_panicked panic=\""+what), "not logged: %s\n%s", what, &log)
+	}
 }
 
 func TestCacheKeepsTheFirstValueAndForgetsTheOldest(t *testing.T) {
@@ -150,7 +176,7 @@ func TestCacheKeepsTheFirstValueAndForgetsTheOldest(t *testing.T) {
 // following is a stream in an open group, and the texts that it showed. Each is shown again after
 // the next of waits; a negative one means that there is no use in that.
 func following(t *testing.T, waits ...time.Duration) (s *Stream, g *Group, shown *[]string) {
-	g = NewGroup()
+	g = NewGroup(slog.New(slog.DiscardHandler))
 	shown = new([]string)
 	g.Open(t.Context())
 	s = NewStream(g, nil, time.Second, func(_ context.Context, text string) (time.Duration, bool) {
@@ -192,7 +218,7 @@ func TestAStreamShowsTheNewestText(t *testing.T) {
 
 func TestAStreamLivesAsLongAsItsGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := NewGroup()
+		g := NewGroup(slog.New(slog.DiscardHandler))
 		var ran []string
 		begin := func(name string) *Stream {
 			s := NewStream(g, func(context.Context) { ran = append(ran, name) }, 0, nil)

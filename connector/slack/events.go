@@ -48,18 +48,24 @@ func (q *events) add(payload json.RawMessage, ack func()) {
 	q.queue.Add(e.Channel, e, q.handle)
 }
 
-// handle handles queued events of one channel in order, and acknowledges them.
+// handle handles queued events of one channel in order.
 func (q *events) handle(batch []event) {
-	ctx := q.base.Work.Ctx
 	for len(batch) > 0 {
-		n, store := q.next(ctx, batch)
-		if store == nil || q.base.Store(ctx, store) {
-			for _, e := range batch[:n] {
-				e.ack()
-			}
-		}
+		n := 1 // after a panic: Slack repeats what is not acknowledged
+		q.base.Work.Guard(func() { n = q.storeNext(q.base.Work.Ctx, batch) })
 		batch = batch[n:]
 	}
+}
+
+// storeNext stores the first events, and acknowledges them. It returns how many these are.
+func (q *events) storeNext(ctx context.Context, batch []event) int {
+	n, store := q.next(ctx, batch)
+	if store == nil || q.base.Store(ctx, store) {
+		for _, e := range batch[:n] {
+			e.ack()
+		}
+	}
+	return n
 }
 
 // next returns how to store the first event, and with it the messages of the same conversation that follow: a burst would be

@@ -104,7 +104,7 @@ func (t *translator) answersInThread(place chat.Place) bool {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	addressed, err := t.base.Hub.Asked(ctx, above.String(), place.Thread)
+	addressed, err := t.base.Hub.WasAddressed(ctx, above.String(), place.Thread)
 	return err == nil && addressed
 }
 

@@ -69,7 +69,7 @@ func (s *sockets) serve(ctx context.Context) (err error) {
 	link.Await("hello of Socket Mode")
 	ping := time.NewTicker(k.times.silence / 3) // a compatible server may send none itself
 	defer ping.Stop()
-	return k.ws.Serve(ctx, ping.C, k.ws.Ping, func(message []byte) error { return k.receive(ctx, message) })
+	return k.ws.Serve(ctx, ping.C, k.ws.Ping, func(message []byte) error { return k.handle(ctx, message) })
 }
 
 // drain handles what still arrives over a socket until it ends: Slack does not repeat commands.
@@ -79,12 +79,18 @@ func (k *socket) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
 	_ = k.ws.Serve(ctx, nil, nil, func(message []byte) error {
-		_ = k.receive(ctx, message) // a second request to end changes nothing
+		_ = k.handle(ctx, message) // a second request to end changes nothing
 		return nil
 	})
 }
 
-// receive handles a message. The socket must end after an error.
+// handle handles a message. The socket must end after an error.
+func (k *socket) handle(ctx context.Context, message []byte) (err error) {
+	k.base.Work.Guard(func() { err = k.receive(ctx, message) })
+	return err
+}
+
+// receive passes a message on.
 func (k *socket) receive(ctx context.Context, message []byte) error {
 	var r socketmode.Request
 	if json.Unmarshal(message, &r) != nil {

@@ -94,7 +94,7 @@ func (e *editor) loop(ctx context.Context) error {
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	queue := platform.KeyedQueue[func()]{Group: platform.NewGroup()}
+	queue := platform.KeyedQueue[func()]{Group: platform.NewGroup(e.log)}
 	defer queue.Group.Close()
 	for {
 		select {
@@ -111,7 +111,7 @@ func (e *editor) loop(ctx context.Context) error {
 			if line.immediate { // an earlier message may wait for the database
 				handle()
 			} else {
-				queue.Add("", handle, platform.CallEach)
+				queue.Add("", handle, queue.Group.CallEach)
 			}
 		case <-ended.Done():
 			return ctx.Err()

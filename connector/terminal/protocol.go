@@ -85,7 +85,7 @@ func (p *protocol) loop(ctx context.Context) error {
 		return err
 	}
 	room := semaphore.NewWeighted(maxWaiting)
-	queue := platform.KeyedQueue[func()]{Group: platform.NewGroup()}
+	queue := platform.KeyedQueue[func()]{Group: platform.NewGroup(p.log)}
 	queue.Group.Open(context.WithoutCancel(ctx)) // the queued work ends by itself when ctx does
 	defer queue.Group.Close()
 	for line := range Lines(ctx, p.in) {
@@ -111,7 +111,7 @@ func (p *protocol) loop(ctx context.Context) error {
 		queue.Add(request.conversation, func() {
 			defer room.Release(size)
 			p.report(ctx, request, p.handle)
-		}, platform.CallEach)
+		}, queue.Group.CallEach)
 	}
 	p.inputEnded.Store(true)
 	queue.Group.Close()

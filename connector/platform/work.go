@@ -1,0 +1,125 @@
+// The goroutines of a connector, and their queues.
+
+package platform
+
+import (
+	"context"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+)
+
+// Group owns the goroutines of a connector.
+type Group struct {
+	Opened chan struct{}           // closed by Open
+	Ctx    context.Context         // of the goroutines
+	Cancel context.CancelCauseFunc // ends Ctx
+
+	log     *slog.Logger
+	running sync.WaitGroup
+	mu      sync.Mutex // makes sure that nothing starts after Close
+}
+
+// NewGroup returns a group without goroutines.
+func NewGroup(log *slog.Logger) *Group {
+	g := &Group{Opened: make(chan struct{}), log: log}
+	g.Ctx, g.Cancel = context.WithCancelCause(context.Background())
+	return g
+}
+
+// Open reports that the connector runs, once, and makes the context of the goroutines end with ctx.
+func (g *Group) Open(ctx context.Context) {
+	context.AfterFunc(ctx, func() { g.Cancel(ctx.Err()) })
+	close(g.Opened)
+}
+
+// Wait waits until the group is open. It returns ctx's error if ctx ends first.
+func (g *Group) Wait(ctx context.Context) error {
+	select {
+	case <-g.Opened:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Start runs f in a goroutine. It returns false if the group's context has ended.
+func (g *Group) Start(f func(ctx context.Context)) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.Ctx.Err() != nil {
+		return false
+	}
+	g.running.Go(func() {
+		g.Guard(func() { f(g.Ctx) })
+	})
+	return true
+}
+
+// Guard runs f. A panic in it is logged, and ends nothing else.
+func (g *Group) Guard(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			g.log.Error("connector_panicked", "panic", p, "stack", string(debug.Stack()))
+		}
+	}()
+	f()
+}
+
+// CallEach calls functions in order, each with Guard. It handles the items of a queue of functions.
+func (g *Group) CallEach(batch []func()) {
+	for _, call := range batch {
+		g.Guard(call)
+	}
+}
+
+// Close ends the goroutines and waits for them.
+func (g *Group) Close() {
+	g.mu.Lock()
+	g.Cancel(nil)
+	g.mu.Unlock()
+	g.running.Wait()
+}
+
+const maxBatch = 200 // items that are handled together
+
+// KeyedQueue runs the work of each key in order, and different keys in parallel. A key has a goroutine only while it has work.
+type KeyedQueue[T any] struct {
+	Group *Group
+
+	mu      sync.Mutex // guards waiting
+	waiting map[string][]T
+}
+
+// Add appends an item to the queue of key, unless the key has no goroutine yet and the group's context has ended. It never blocks.
+// The goroutine calls handle, the same for all items of a key, with the oldest of them, at least one.
+func (q *KeyedQueue[T]) Add(key string, item T, handle func(batch []T)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	queue, busy := q.waiting[key]
+	if !busy && !q.Group.Start(func(context.Context) {
+		for batch := q.next(key); len(batch) > 0; batch = q.next(key) {
+			q.Group.Guard(func() { handle(batch) })
+		}
+	}) {
+		return
+	}
+	if q.waiting == nil {
+		q.waiting = make(map[string][]T)
+	}
+	q.waiting[key] = append(queue, item)
+}
+
+// next removes and returns the oldest items of a key. If there are none it forgets the key: its goroutine is about to end.
+func (q *KeyedQueue[T]) next(key string) []T {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	queue := q.waiting[key]
+	if len(queue) == 0 {
+		delete(q.waiting, key)
+		return nil
+	}
+	n := min(len(queue), maxBatch)
+	q.waiting[key] = queue[n:]
+	return queue[:n:n]
+}
