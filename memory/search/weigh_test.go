@@ -59,6 +59,16 @@ func TestRanking(t *testing.T) {
 		{"what was said in the month that is asked for", twice, "How did the meeting go in March 2026?", "", 1, "date"},
 		{"last week is told from when it is asked", twice, "How did the meeting go last week?", "", 1, "date"},
 		{
+			"a day leads to its messages, whatever their words",
+			"0 Ann what happened yesterday was a long talk | fill 20 | 120 Ann the roof leaks | 140 Ann the sun shines", "What happened yesterday?", "", 10, "time",
+		},
+		{"to those of the person who is named", "118 Bob the sun shines on all of us here | 120 Ann the roof leaks", "What did Ann say yesterday?", "", 2, "time"},
+		{"a day alone is a question, too", "0 Ann hello | 120 Ann the roof leaks", "yesterday", "", 2, "time"},
+		{
+			"how it is now is what was said last", "0 Ann the site runs its deploy on fridays | fill 20 | 60 Ann the site has its deploy on mondays",
+			"Does the deploy of the site still run?", "", 10, "newer",
+		},
+		{
 			"who asks when wants a time", "0 Ann we visited the museum last weekend | 30 Ann we visited the museum with lots of friends",
 			"When did they visit the museum?", "", 1, "date",
 		},
