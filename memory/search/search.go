@@ -97,6 +97,7 @@ func (q *Query) Messages(in Transcript, from, to int64, limit int) (hits []Hit) 
 			hits = append(hits, h)
 		}
 	}
+	addStretches(hits)
 	slices.SortFunc(hits, func(x, y Hit) int {
 		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(y.Seq, x.Seq))
 	})

@@ -96,3 +96,12 @@ func TestRanking(t *testing.T) {
 		})
 	}
 }
+
+func TestTalkAroundTheBestMessageComesFirst(t *testing.T) {
+	said := spoken("0 Ann the roof leaks above the workbench | fill 1 | 5 Bob the roof needs slate | fill 60 | 120 Bob the roof needs slate")
+	found := search.Parse("leaks of the roof above the workbench", "", day.AddDate(0, 0, 6)).Messages(said, 1, int64(len(said)), 30)
+	at := func(seq int64) int {
+		return slices.IndexFunc(found, func(h search.Hit) bool { return h.Seq == seq })
+	}
+	check.That(t, at(1) == 0 && at(10) > 0 && at(10) < at(19), "found %+v", found)
+}
