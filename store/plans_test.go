@@ -30,9 +30,10 @@ var plans = []struct{ part, by string }{
 	{"ORDER BY id LIMIT 1 OFFSET ?", byAuthor},
 	{"UPDATE messages SET author = ''", byAuthor},
 	{"AND made_by IN (SELECT author FROM messages", "messages_author (author_id=?)"},
+	{"AND said_at >= ? AND said_at < ?", "messages_said (conversation=? AND said_at>? AND said_at<?)"},
 	{"WITH here (id, low, high)", "messages_author (author_id=?"}, // with the statistics of one conversation, SQLite does not search for its rows too
 	{"WITH names (start)", byAuthor},
-	{"WITH names (start)", "messages_quotes (conversation=?)"},
+	{"WITH names (start)", "messages_quotes (conversation=? AND reply_to>?)"},
 	{"AND conversation = ? AND reply_to = ? AND quote <> ''", "messages_quotes (conversation=? AND reply_to=?"},
 	{"AND conversation = ? AND platform_id = ? AND role = 'user'", "messages_platform (conversation=? AND platform_id=?"},
 	{"UPDATE messages SET native = '' WHERE", "messages_reasoning (id>"},

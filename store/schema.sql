@@ -93,6 +93,7 @@ CREATE INDEX messages_changed ON messages (id) WHERE changed_with IS NOT NULL;
 CREATE INDEX messages_replies ON messages (conversation, platform_id) WHERE role = 'assistant' AND platform_id <> '';
 CREATE INDEX messages_quotes ON messages (conversation, reply_to) WHERE quote <> '';
 CREATE INDEX messages_author ON messages (author_id) WHERE role = 'user';
+CREATE INDEX messages_said ON messages (conversation, said_at);
 CREATE INDEX messages_context ON messages (id) WHERE context <> '';
 CREATE INDEX messages_reasoning ON messages (id) WHERE native <> '';
 

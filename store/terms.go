@@ -157,3 +157,21 @@ func (x MessageIndex) Candidates(seqs []int64, since time.Time) []Candidate {
 		FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value + ?
 		WHERE deleted_at IS NULL AND said_at >= ?`, listOf(seqs), x.c.rowID(0), since.UnixMilli())
 }
+
+// Said returns the seqs of messages of a time, by people and the bot, or by one of them. It reads the newest read of them, and of
+// more than limit returns limit, evenly spread.
+func (x MessageIndex) Said(in words.Span, author string, limit int) []int64 {
+	const read = 2000
+	seqs := listValues[int64](x.tx, `SELECT seq FROM (SELECT id FROM messages WHERE `+x.within+` AND said_at >= ? AND said_at < ?
+			ORDER BY said_at DESC LIMIT ?) n CROSS JOIN messages m ON m.id = n.id
+		WHERE deleted_at IS NULL AND role <> 'tool' AND (?4 = '' OR author = ?4 COLLATE NOCASE)`,
+		in.From.UnixMilli(), in.To.UnixMilli(), read, author)
+	if len(seqs) <= limit {
+		return seqs
+	}
+	spread := make([]int64, limit)
+	for n := range spread {
+		spread[n] = seqs[n*len(seqs)/limit]
+	}
+	return spread
+}

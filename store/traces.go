@@ -38,7 +38,7 @@ func (tr Traces) OldestMessages(before int64, limit int) (ids []string, upto int
 // known about their author. Another person of that name loses such a quote too.
 const quotedOf = `WITH names (start) AS (SELECT DISTINCT author || ': ' FROM messages
 		WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?3 AND ?4 AND author <> ''),
-	replies (id, quote) AS (SELECT reply_to, quote FROM messages WHERE conversation = ?1 AND quote <> ''
+	replies (id, quote) AS (SELECT reply_to, quote FROM messages WHERE conversation = ?1 AND reply_to > '' AND quote <> ''
 		UNION ALL SELECT reply_to, quote FROM inbox WHERE conversation = ?1 AND quote <> '')
 	SELECT DISTINCT id FROM replies r JOIN names ON substr(quote, 1, length(start)) = start
 		WHERE NOT EXISTS (SELECT 1 FROM messages WHERE conversation = ?1 AND platform_id = r.id AND role = 'user')

@@ -78,6 +78,7 @@ func remember(t *testing.T, s *store.Store, c *store.Conversation) {
 	first := storetest.Keep(t, c, "Ann", "Ann plays the theremin.", 1).ID
 	storetest.Keep(t, c, "Ann", "Ann rows a boat.", 2)
 	storetest.Recalled(t, c, "theremin")
+	storetest.Recalled(t, c, "what did Ann say yesterday?")
 	memories := memory.Of(c)
 	for _, f := range []memory.Filter{{}, {Query: "theremin"}, {About: "Ann", State: "all"}} {
 		_, _, err := memories.List(ctx, f)
