@@ -93,6 +93,7 @@ CREATE INDEX messages_changed ON messages (id) WHERE changed_with IS NOT NULL;
 CREATE INDEX messages_replies ON messages (conversation, platform_id) WHERE role = 'assistant' AND platform_id <> '';
 CREATE INDEX messages_quotes ON messages (conversation, reply_to) WHERE quote <> '';
 CREATE INDEX messages_author ON messages (author_id) WHERE role = 'user';
+CREATE INDEX messages_said ON messages (conversation, said_at);
 CREATE INDEX messages_context ON messages (id) WHERE context <> '';
 CREATE INDEX messages_reasoning ON messages (id) WHERE native <> '';
 
@@ -327,9 +328,10 @@ CREATE INDEX inherited_quotes ON inherited (parent, reply_to) WHERE quote <> '';
 -- Who speaks where, for search.
 CREATE TABLE members (
   conversation INTEGER NOT NULL REFERENCES conversations (id),
-  term         TEXT NOT NULL, -- of the name, as words cuts it
+  term         TEXT NOT NULL, -- of the name, as words cuts it; empty: it has none
   name         TEXT NOT NULL,
-  PRIMARY KEY (conversation, term, name)
+  author_id    TEXT NOT NULL, -- of the person with that name; several may have the same
+  PRIMARY KEY (conversation, term, name, author_id)
 ) STRICT, WITHOUT ROWID;
 
 -- Something was deleted of which the files may still hold bytes, see upkeep.go.

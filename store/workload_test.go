@@ -78,6 +78,10 @@ func remember(t *testing.T, s *store.Store, c *store.Conversation) {
 	first := storetest.Keep(t, c, "Ann", "Ann plays the theremin.", 1).ID
 	storetest.Keep(t, c, "Ann", "Ann rows a boat.", 2)
 	storetest.Recalled(t, c, "theremin")
+	for _, q := range []memory.Question{{By: "Ann"}, {Text: "dog", By: "Ann", Order: "oldest"}, {Since: storetest.Day}, {Text: "dog", Until: storetest.Day}} {
+		q.Limit = 5
+		check.Must(memory.Of(c).Recall(ctx, q))(t)
+	}
 	memories := memory.Of(c)
 	for _, f := range []memory.Filter{{}, {Query: "theremin"}, {About: "Ann", State: "all"}} {
 		_, _, err := memories.List(ctx, f)

@@ -24,9 +24,11 @@ type Query struct {
 	first   bool         // it says I, me, my
 	asker   string
 	dates   []words.Span
-	when    bool   // it asks for a time
-	speaker string // whom it is about; empty: not a member
-	terms   []term // that were looked up
+	when    bool    // it asks for a time
+	speaker string  // whom it is about; empty: not a member
+	terms   []term  // that were looked up
+	only    []int64 // the only messages to find, in order; nil: all
+	order   Order
 }
 
 const maxQuery = 1 << 16 // bytes of a question that are read: its beginning, and as much of its end
