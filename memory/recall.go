@@ -49,6 +49,15 @@ func (q Question) IsEmpty() bool {
 	return strings.TrimSpace(q.Text) == "" && q.By == "" && q.Since.IsZero() && q.Until.IsZero() && q.Order == ""
 }
 
+// SaysMe reports whether By is a word for the person who asks, such as "me".
+func SaysMe(by string) bool { return search.SaysMe(by) }
+
+// Memories returns the filter of memories with the same words, person, time and order.
+func (q Question) Memories() Filter {
+	sort := map[string]string{newest: "said", oldest: "oldest"}[q.Order]
+	return Filter{Query: q.Text, Asker: q.Asker, About: q.By, Since: q.Since, Until: q.Until, Sort: sort, Limit: q.Limit}
+}
+
 // Found is a message that a recall found.
 type Found struct {
 	chat.Message

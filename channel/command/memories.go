@@ -17,12 +17,8 @@ import (
 
 // Commands for memories: list, search, add, forget.
 
-const (
-	memoriesShown  = 200 // the most memories in a list; page:2 is the next list
-	recallMemories = 5   // the most memories /recall shows
-	recallMessages = 20  // the most messages
-	recallPassage  = 500 // the most characters of each, and of a file
-)
+// memoriesShown is the most memories in a list; page:2 is the next list.
+const memoriesShown = 200
 
 // runMemories lists or searches memories; "pin 12", "unpin 12" and "restore 12" change one.
 func runMemories(ctx context.Context, c *Call) (Answer, error) {
@@ -212,27 +208,4 @@ func suggestMemories(ctx context.Context, records *store.Conversation, typed str
 		all = append(all, Choice{Label: m.String(), Value: strconv.FormatInt(m.ID, 10)})
 	}
 	return all, err
-}
-
-// runRecall answers from stored data, without a model: memories, then messages, each with the best first.
-func runRecall(ctx context.Context, c *Call) (Answer, error) {
-	if c.Args == "" {
-		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("What should I look for? For example: /recall when did we choose the hotel?"))
-	}
-	memories, _, err := memory.Of(c.Records).List(ctx, memory.Filter{Query: c.Args, Asker: c.Who.Name, Limit: recallMemories})
-	messages, failed := memory.Of(c.Records).Recall(ctx, memory.Question{Text: c.Args, Asker: c.Who.Name, Limit: recallMessages})
-	err = errors.Join(err, failed)
-	if len(memories)+len(messages) == 0 {
-		return Answer{Text: fmt.Sprintf("I found nothing here about %q.", c.Args)}, err
-	}
-	var answer Answer
-	for _, m := range memories {
-		answer.Items = append(answer.Items, c.Speaker.Word("result", "memory")+" "+memoryWords(c.Speaker, m))
-	}
-	for _, m := range messages {
-		m.Text = m.Passage(recallPassage)
-		m.Attachments = nil
-		answer.Items = append(answer.Items, chat.OneLine(record(c.Speaker, m.Message)))
-	}
-	return answer, err
 }
