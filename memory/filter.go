@@ -22,7 +22,7 @@ type Filter struct {
 	Asker        string    // the name of the person who asks: "I" in Query refers to them; "": unknown
 	Kind         string    // "": all kinds
 	State        string    // one of States; "": active
-	About        string    // whom it is about, by name or platform id, ignoring case; if no one else, who said it; "": anyone
+	About        string    // whom it is about, as By in Question, by name or platform id; if no one else, who said it; "": anyone
 	Since        time.Time // said at or after; zero: any time
 	Until        time.Time // said before; zero: any time
 	Sort         string    // one of Sorts; "": "said", or with a Query best first
@@ -60,8 +60,7 @@ func (f Filter) rows() store.MemoryFilter {
 	return store.MemoryFilter{State: f.State, Kind: f.Kind, Since: f.Since, Until: f.Until, About: f.about}
 }
 
-// view reads what f selects on one snapshot: do gets f with its scope, and with the names that About matches, because SQLite
-// ignores the case of ASCII letters only.
+// view reads what f selects on one snapshot: do gets f with its scope, and with the names that About matches.
 func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx *store.Tx, f Filter)) error {
 	if err := f.check(); err != nil {
 		return err
@@ -78,8 +77,7 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 			f.in = scopeOf(ms.c, tx)
 		}
 		if f.About != "" {
-			names := slices.DeleteFunc(tx.Memories().Names(), func(name string) bool { return !strings.EqualFold(name, f.About) })
-			f.about = append(names, f.About)
+			f.about = namesOf(f.About, f.Asker, tx.Memories().Names())
 		}
 		do(tx, f)
 	})

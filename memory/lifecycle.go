@@ -176,7 +176,8 @@ func lengthOf(text string) (time.Duration, bool) {
 	return length, err == nil && length > 0
 }
 
-// Ago parses a time in the past: a time; a day, at its start; or a duration before now, such as "36h", "7d" or "2w".
+// Ago parses a time in the past: a time; a day, at its start; a duration before now, such as "36h", "7d" or "2w"; or the start of what
+// people call a time, such as "yesterday" or "last week".
 func Ago(text string, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if start, _, ok := timeOf(text); ok {
@@ -185,13 +186,25 @@ func Ago(text string, now time.Time) (time.Time, error) {
 	if length, ok := lengthOf(text); ok {
 		return now.Add(-length), nil
 	}
-	return time.Time{}, fmt.Errorf(`invalid time %q: use a day ("2026-05-08"), a time ("2026-05-08T15:00Z"), or how long ago ("36h", "7d", "2w")`, text)
+	if strings.EqualFold(text, "now") {
+		return now, nil
+	}
+	if span, ok := dateIn(text, now); ok {
+		return span.From, nil
+	}
+	return time.Time{}, fmt.Errorf(`invalid time %q: use a day ("2026-05-08"), a time ("2026-05-08T15:00Z"), or how long ago ("36h", "7d", "2w", "yesterday")`, text)
 }
 
 // Until parses the end of a period, as Ago parses its start: a day or a month is included as a whole.
 func Until(text string, now time.Time) (time.Time, error) {
-	if _, end, ok := timeOf(strings.TrimSpace(text)); ok {
+	text = strings.TrimSpace(text)
+	if _, end, ok := timeOf(text); ok {
 		return end, nil
+	}
+	if _, ok := lengthOf(text); !ok {
+		if span, ok := dateIn(text, now); ok {
+			return span.To, nil
+		}
 	}
 	return Ago(text, now)
 }

@@ -6,12 +6,15 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"cairn/chat"
 	"cairn/internal/tokens"
+	"cairn/internal/words"
 	"cairn/llm"
 	"cairn/store"
 )
@@ -55,14 +58,19 @@ func (ms Memories) Tools(o ToolOptions) []llm.Tool {
 			Parameters: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
 				`"query":{"type":"string","description":"words to search for"},`+
 				`"kind":{"type":"string","enum":%s},`+
+				`"about":{"type":"string","description":"a person"},"since":{"type":"string"},"until":{"type":"string"},`+
+				orderJSON+
 				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, kindsJSON(), maxFound)),
 			Run: b.search,
 		},
 		{
 			Name:        "recall",
-			Description: "Search the transcript of this conversation for what was said, word for word, however long ago, files and captions too. Of long ones the part that fits is shown.",
+			Description: "Search the transcript of this conversation for what was said, word for word, however long ago, files and captions too. Of long ones the part that fits is shown. An empty query lists.",
 			Parameters: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
 				`"query":{"type":"string","description":"words to search for"},`+everywhere+
+				`"by":{"type":"string","description":"who wrote it: a name, or assistant"},`+
+				`"since":{"type":"string","description":"2026-05-08, yesterday, last week"},"until":{"type":"string"},`+
+				orderJSON+
 				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, maxFound)),
 			Run: b.recall,
 		},
@@ -79,11 +87,16 @@ func (ms Memories) Tools(o ToolOptions) []llm.Tool {
 	}
 }
 
+// orderJSON is the parameter for the order.
+const orderJSON = `"order":{"type":"string","enum":["best","newest","oldest"]},`
+
 // searchArguments are a model's arguments of memory_search and recall.
 type searchArguments struct {
-	Query string `json:"query"`
-	Kind  string `json:"kind"`
-	Limit int    `json:"limit"`
+	Query string
+	Kind  string
+	Limit int
+
+	By, About, Since, Until, Order loose
 
 	Everywhere bool `json:"everywhere"`
 
@@ -93,7 +106,12 @@ type searchArguments struct {
 
 func (b toolbox) readSearch(ctx context.Context, arguments json.RawMessage) (s searchArguments, err error) {
 	if err := json.Unmarshal(arguments, &s); err != nil {
-		return s, fmt.Errorf("the arguments cannot be read (%w): query and kind are texts, limit is an integer", err)
+		return s, fmt.Errorf("the arguments cannot be read (%w): limit is an integer, all others are texts", err)
+	}
+	for _, field := range []*loose{&s.By, &s.About, &s.Since, &s.Until} {
+		if saysNothing[strings.ToLower(string(*field))] {
+			*field = ""
+		}
 	}
 	if s.Limit < 0 {
 		return s, fmt.Errorf("limit is %d: it must be from 1 to %d", s.Limit, maxFound)
@@ -106,12 +124,28 @@ func (b toolbox) readSearch(ctx context.Context, arguments json.RawMessage) (s s
 	return s, err
 }
 
+// saysNothing are words that small models write in place of leaving a field out.
+var saysNothing = words.Set("none null any anyone anybody all everyone everybody anytime always")
+
+// question returns what the model asks for.
+func (s searchArguments) question() (Question, error) {
+	q := Question{Text: s.Query, Asker: s.asker, Limit: s.Limit, Before: s.turn}
+	return Fields{string(s.By), string(s.Since), string(s.Until), string(s.Order)}.Read(q, time.Now())
+}
+
 func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 	s, err := b.readSearch(ctx, arguments)
 	if err != nil {
 		return llm.Result{}, err
 	}
-	found, total, err := Of(b.c).List(ctx, Filter{Query: s.Query, Asker: s.asker, Kind: s.Kind, Limit: s.Limit})
+	q, err := s.question()
+	if err != nil {
+		return llm.Result{}, err
+	}
+	filter := q.Memories()
+	filter.Kind = s.Kind
+	filter.About = string(s.About)
+	found, total, err := Of(b.c).List(ctx, filter)
 	if err != nil {
 		return llm.Result{}, err
 	}
@@ -150,7 +184,13 @@ func (b toolbox) recall(ctx context.Context, arguments json.RawMessage) (llm.Res
 	if err != nil {
 		return llm.Result{}, err
 	}
-	q := Question{Text: s.Query, Asker: s.asker, Limit: s.Limit, Before: s.turn}
+	q, err := s.question()
+	if err == nil && q.IsEmpty() {
+		err = errors.New(`send words to search for in query, or a person in by, or a time in since: {"query": "hotel"}, {"query": "", "by": "Ada", "since": "yesterday"}`)
+	}
+	if err != nil {
+		return llm.Result{}, err
+	}
 	if s.Everywhere && b.Everywhere != nil {
 		return b.recallEverywhere(ctx, q)
 	}

@@ -31,7 +31,7 @@ var TextColumns = map[string]map[string]Fate{
 	"message_terms": {"term": WithMessage},
 	"memory_terms":  {"term": WithSource},
 	"memory_people": {"author_id": ByAuthor},
-	"members":       {"term": ByAuthor, "name": ByAuthor},
+	"members":       {"term": ByAuthor, "name": ByAuthor, "author_id": ByAuthor},
 	"files":         {"platform_id": ByPlatform, "data": WithMessage},
 	"gone":          {"platform_id": ByPlatform},
 	"pauses":        {"scope": ByPlatform, "made_by": Typed, "made_by_id": Typed},

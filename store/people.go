@@ -29,6 +29,11 @@ func (p People) Members() []string {
 	return listValues[string](p.tx, "SELECT DISTINCT name FROM members WHERE conversation = ? ORDER BY name", p.c.id)
 }
 
+// Named returns those who speak in the conversation, by name.
+func (p People) Named() []Person {
+	return listRows(p.tx, scanPerson, "SELECT DISTINCT author_id, name FROM members WHERE conversation = ? ORDER BY name, author_id", p.c.id)
+}
+
 // Speakers returns the authors of the messages from..to, last name first. Of a name that several people have, the ID is empty.
 func (p People) Speakers(from, to int64) []Person {
 	low, high := p.c.rowRange(from, to)

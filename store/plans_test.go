@@ -29,6 +29,10 @@ var plans = []struct{ part, by string }{
 	{"+ (SELECT count(*) FROM inbox WHERE conversation = ?1 AND author_id = ?2)", byAuthor},
 	{"ORDER BY id LIMIT 1 OFFSET ?", byAuthor},
 	{"UPDATE messages SET author = ''", byAuthor},
+	{"role = 'user' AND id BETWEEN ? AND ?\n			ORDER BY id DESC LIMIT ?", byAuthor},
+	{"WHERE conversation = ?1 AND said_at >= ?2", "INDEX messages_said (conversation=? AND said_at>? AND said_at<?)"},
+	{"id BETWEEN ? AND ?\n			ORDER BY said_at DESC, id DESC LIMIT ?", "INDEX messages_said (conversation=? AND said_at>? AND said_at<?)"},
+	{"SELECT m.seq FROM json_each(?) j", "rowid=?)"},
 	{"AND made_by IN (SELECT author FROM messages", "messages_author (author_id=?)"},
 	{"AND said_at >= ? AND said_at < ?", "messages_said (conversation=? AND said_at>? AND said_at<?)"},
 	{"WITH here (id, low, high)", "messages_author (author_id=?"}, // with the statistics of one conversation, SQLite does not search for its rows too

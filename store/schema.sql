@@ -328,9 +328,10 @@ CREATE INDEX inherited_quotes ON inherited (parent, reply_to) WHERE quote <> '';
 -- Who speaks where, for search.
 CREATE TABLE members (
   conversation INTEGER NOT NULL REFERENCES conversations (id),
-  term         TEXT NOT NULL, -- of the name, as words cuts it
+  term         TEXT NOT NULL, -- of the name, as words cuts it; empty: it has none
   name         TEXT NOT NULL,
-  PRIMARY KEY (conversation, term, name)
+  author_id    TEXT NOT NULL, -- of the person with that name; several may have the same
+  PRIMARY KEY (conversation, term, name, author_id)
 ) STRICT, WITHOUT ROWID;
 
 -- Something was deleted of which the files may still hold bytes, see upkeep.go.

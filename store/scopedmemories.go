@@ -70,6 +70,7 @@ func (f MemoryFilter) where(in scopeIDs) (condition string, args []any) {
 // memoryOrders are the SQL of the sort orders; ties are broken by newer first.
 var memoryOrders = map[string]string{
 	"said":       "said_at DESC, id DESC",
+	"oldest":     "said_at, id",
 	"saved":      "saved_at DESC, id DESC",
 	"importance": "importance DESC, said_at DESC, id DESC",
 	"confirmed":  "confirmed DESC, said_at DESC, id DESC",

@@ -81,10 +81,10 @@ func (tr Traces) DetachMemories(upto int64) {
 		AND memory IN (SELECT id FROM memories WHERE conversation = ?1 AND id <= ?3)`, tr.c.id, tr.who.ID, upto)
 }
 
-// DeleteMembers removes the names under which nobody's message is left.
+// DeleteMembers removes the names under which no message of their person is left.
 func (tr Traces) DeleteMembers() {
-	tr.tx.do(`DELETE FROM members WHERE conversation = ?1 AND name NOT IN (
-		SELECT author FROM messages WHERE `+inConversation+` AND role = 'user' AND deleted_at IS NULL)`, tr.c.id)
+	tr.tx.do(`DELETE FROM members WHERE conversation = ?1 AND (name, author_id) NOT IN (
+		SELECT author, author_id FROM messages WHERE `+inConversation+` AND role = 'user' AND deleted_at IS NULL)`, tr.c.id)
 }
 
 // RequestErasure notes that the person's messages so far, and memories so far, must be deleted. Messages from before the bot came are not read

@@ -79,6 +79,10 @@ func remember(t *testing.T, s *store.Store, c *store.Conversation) {
 	storetest.Keep(t, c, "Ann", "Ann rows a boat.", 2)
 	storetest.Recalled(t, c, "theremin")
 	storetest.Recalled(t, c, "what did Ann say yesterday?")
+	for _, q := range []memory.Question{{By: "Ann"}, {Text: "dog", By: "Ann", Order: "oldest"}, {Since: storetest.Day}, {Text: "dog", Until: storetest.Day}} {
+		q.Limit = 5
+		check.Must(memory.Of(c).Recall(ctx, q))(t)
+	}
 	memories := memory.Of(c)
 	for _, f := range []memory.Filter{{}, {Query: "theremin"}, {About: "Ann", State: "all"}} {
 		_, _, err := memories.List(ctx, f)

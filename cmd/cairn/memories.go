@@ -72,11 +72,11 @@ func (s *selection) filterFlags(cmd *cobra.Command, state string) {
 	f.Func("state", "only those in this `STATE`: "+strings.Join(memory.States, ", ")+" (default: "+state+")", oneOf(&s.State, memory.States))
 	f.StringVar(&s.since, "since", "", "only those said since `TIME`"+sinceForms)
 	f.StringVar(&s.until, "until", "", "only those said until `TIME`; a day or month is included in full: 2026-05-08, 2026-05, 7d (default: now)")
-	f.StringVar(&s.About, "about", "", "only those about this person, by `NAME` or id (default: everybody)")
+	f.StringVar(&s.About, "about", "", "only those about this person, by `NAME`, a part of it or id (default: everybody)")
 }
 
 // sinceForms ends the help of --since.
-const sinceForms = ": 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)"
+const sinceForms = ": 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, yesterday (default: all time)"
 
 // timeOf parses a flag; "" is the zero time. A day starts in the time zone of the settings.
 func timeOf(cmd *cobra.Command, flag, text string, parse func(string, time.Time) (time.Time, error)) (t time.Time, err error) {

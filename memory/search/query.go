@@ -23,12 +23,14 @@ type Query struct {
 	first   bool         // it says I, me, my
 	asker   string
 	dates   []words.Span
-	when    bool   // it asks for a time
-	newest  bool   // it asks how things are now
-	speaker string // whom it is about; empty: not a member
-	named   string // the same, if the question has their name
-	terms   []term // that were looked up
-	pool    *Pool  // what decides how rare a term is; nil: the index in which it is looked up
+	when    bool    // it asks for a time
+	newest  bool    // it asks how things are now
+	speaker string  // whom it is about; empty: not a member
+	named   string  // the same, if the question has their name
+	terms   []term  // that were looked up
+	only    []int64 // the only messages to find, in order; nil: all
+	order   Order
+	pool    *Pool // what decides how rare a term is; nil: the index in which it is looked up
 }
 
 // Pool counts the documents of several indexes together, so that scores of results from different ones can be compared.

@@ -3,7 +3,6 @@
 package search
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -75,13 +74,11 @@ func (s *Score) Add(name string, value float64) {
 // times multiplies the score.
 func (s *Score) times(name string, factor float64) { s.Add(name, s.Total*(factor-1)) }
 
-// Messages returns the messages between from and to that answer the question, at most limit, the best first; of equally good
-// ones the newer first. It finds a message by its own words and by those of its neighbours, at a bounded cost.
+// Messages returns the messages between from and to that answer the question, at most limit, in its order. It finds a message by its own words and by those of its neighbours, at a bounded cost.
 func (q *Query) Messages(in Transcript, from, to int64, limit int) (hits []Hit) {
-	const examined = 100 // at least that many messages are scored by more than their words
 	traces := q.traces(in)
 	var seqs []int64
-	for _, p := range best(scores(traces, from, to), max(examined, 4*limit)) {
+	for _, p := range q.candidates(scores(traces, from, to), limit) {
 		seqs = append(seqs, p.document)
 	}
 	seqs = q.addSaid(seqs, in)
@@ -98,9 +95,7 @@ func (q *Query) Messages(in Transcript, from, to int64, limit int) (hits []Hit) 
 		}
 	}
 	addStretches(hits)
-	slices.SortFunc(hits, func(x, y Hit) int {
-		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(y.Seq, x.Seq))
-	})
+	hits = q.sort(hits)
 	return hits[:min(limit, len(hits))]
 }
 
