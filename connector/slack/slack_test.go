@@ -189,7 +189,7 @@ func TestTimeOfATS(t *testing.T) {
 
 func TestABurstStaysInOrder(t *testing.T) {
 	r, general, ann := town(t, slacktest.Options{AckWithin: soon}, answerN) // all are sent at once
-	r.tune = func(s *Slack) { s.times.silence = time.Hour } // the double says nothing while it makes the burst
+	r.tune = func(s *Slack) { s.times.silence = time.Hour }                 // the double says nothing while it makes the burst
 	r.begin()
 	const n = 250 // more than a batch of a queue
 	r.w.Burst(n, slacktest.Post{Channel: general, User: ann, Text: "line"})
