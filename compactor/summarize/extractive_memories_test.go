@@ -79,6 +79,7 @@ func TestWhatIsWorthAMemory(t *testing.T) {
 		"what nobody can tell":     {"It was in Lisbon last year.", "She works at the embassy in Nairobi.", "I bought it yesterday.", "I love that!", "They moved to Porto in May."},
 		"code, an address alone":   {"```go run . --fast```", "https://example.org/a/b/c", "`(define x 1)`"},
 		"an intention of no thing": {"I want to do my best."},
+		"a clause of another":      {"I see what happens while I live in Faro."},
 		"a step of work":           {"I'm trying to run `make all` and it fails."},
 		"something so vague":       {"I bought some things and other stuff."},
 		"a stammer":                {"Uh we we have uh the the case um for it um uh."},
@@ -156,6 +157,14 @@ func TestBudgetOfMemories(t *testing.T) {
 	}
 	best := remembered(append(slices.Clone(facts[:19]), "Ines: We decided to sell the red caravan to Clara in May 2025.")...)
 	check.That(t, len(best) == 1 && strings.HasPrefix(best[0], "We decided"), "want the best: got %q", best)
+}
+
+// Among those who talk about code, how something works is worth a memory, and "the test" is one that only they know.
+func TestMemoriesOfHowThingsWork(t *testing.T) {
+	const works = "`raco make` checks the timestamp, then it reads the SHA-1 of Racket files."
+	check.Len(t, "how something works", remembered("Ines: "+works), 1)
+	check.Len(t, "how something that only they know works", remembered("Ines: The test checks the timestamp in `make.rkt`, then it reads the SHA-1 of files."), 0)
+	check.Len(t, "an aside", remembered("Ines: ("+works+")"), 0)
 }
 
 // Where people talk about code, what they have or did is a step of their work.

@@ -164,7 +164,7 @@ even ever already personally honestly simply mostly basically literally lately q
 	endings    = map[string]string{"m": "am", "re": "are", "ve": "have", "ll": "will", "d": "would", "s": "is"}
 	spelledOut = map[string][]string{
 		"im": {"i", "am"}, "ive": {"i", "have"}, "dont": {"do", "not"}, "didnt": {"did", "not"}, "cant": {"can", "not"}, "can't": {"can", "not"}, "won't": {"will", "not"},
-		"cannot": {"can", "not"}, "gonna": {"going", "to"}, "wanna": {"want", "to"}, "gotta": {"have", "to"}, "u": {"you"}, "ur": {"your"}, "thats": {"that", "is"},
+		"cannot": {"can", "not"}, "gonna": {"going", "to"}, "wanna": {"want", "to"}, "gotta": {"have", "to"}, "u": {"you"}, "ur": {"your"}, "thats": {"that", "is"}, "idk": {"i", "do", "not", "know"},
 		"i'd": {"i", "would"}, "youre": {"you", "are"},
 	}
 	byWords      = words.Set(`by with and`)

@@ -39,7 +39,7 @@ func hasCode(text string) bool { return code().MatchString(text) }
 
 var (
 	// idleAtWork are cues that mean little where people talk about code.
-	idleAtWork = words.Set(`possession doing past goal aim group role`)
+	idleAtWork = words.Set(`possession doing past goal aim group role liking change`)
 
 	// needsNoObject are cues that are complete without an object.
 	needsNoObject = words.Set(`self decision group`)
@@ -59,16 +59,17 @@ but you your es ihn sie ça`)
 	links = words.Set(`i we you he she it they is are was were be been am have has had do did does will would can could and or but
 because when while after before in on at to for from of with by as if so too there then since until my our your a an the not all`)
 	subjects     = words.Set(`i we you they to not will can would`)
+	subordinate  = words.Set(`while when if whether how why what where whenever`)
 	prepositions = words.Set(`in on about of with for to at`)
 
 	// fragments begin a part of a sentence, a reaction, or talk to somebody.
 	fragments = words.Set(`because cause or than like which whose e.g i.e eg ie as if when while though although until unless since
-lol haha hahaha yeah yes no nope ok okay sure oh exactly true agreed same you your let let's weil oder parce que porque потому`)
+lol haha hahaha yeah yes no nope see nevermind indeed ok okay sure oh exactly true agreed same you your let let's weil oder parce que porque потому`)
 	// hanging end a sentence that is cut off.
 	hanging = words.Set(`and or but the a an to of with for in on at from because that which are was i like und oder et ou y и`)
 	// adrift begin an answer or an addition.
 	adrift = words.Set(`from preferably specifically see probably env and but also even with well woops oops neat interestingly consider
-changing welcome maybe perhaps so apparently sadly fortunately unfortunately alternatively issue hopefully glad right`)
+changing welcome maybe perhaps so apparently sadly fortunately unfortunately alternatively issue hopefully glad right basically`)
 	additions = words.Set(`and or but so also plus then especially otherwise`)
 	replies   = words.Set(`too though either then instead anyway also fwiw well`)
 
@@ -80,7 +81,7 @@ lets allows needs expects produces brings expands installs contains defaults bel
 eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million percent per cent euro euros dollars
 pounds`)
 
-	listed = lazy.Pattern(`^(?:\d+[.)/]|[-*•>#])\s*\S`)
+	listed = lazy.Pattern(`^(?:"\s|_|\(|\d+[.)/]|[-*•>#])\s*\S`)
 
 	// showing matches words that point at an attachment.
 	showing = lazy.Pattern(`(?i)\b(?:this is|here(?:'s| is)|that's|these are|this (?:\w+ )?(?:photo|pic|picture|painting|one)|look at|check out)\b`)

@@ -26,8 +26,8 @@ const (
 	looseWorth     = -2.5 // a pronoun for what another sentence names
 	objectWorth    = -2.5 // a cue whose object is missing: "I love it"
 	technicalWorth = -2   // code in what somebody does or wants
-	shopWorth      = -1.2 // a cue of what people have or do, where they talk about code
-	additionWorth  = -1.5 // a statement about a thing that begins with "and"
+	shopWorth      = -1.6 // a cue of what people have or do, where they talk about code
+	additionWorth  = -1.5 // a statement about a thing that begins with "and" or "apparently"
 	replyWorth     = -1.5 // an end such as "too" or "though"
 	fillerWorth    = -0.4 // each sound or stammer of speech
 )
@@ -112,7 +112,8 @@ func (r *reading) unspaced() bool { return strings.ContainsFunc(r.text, words.Is
 func (r *reading) findCues() {
 	rest := slices.Clone(r.plain)
 	for _, h := range cues().hits(r.text, r.plain) {
-		if h.cue.name == "group" && !r.of.team {
+		isClause := h.at > 0 && subordinate[r.plain[h.at-1]] // "while I'm studying the notes"
+		if h.cue.name == "group" && !r.of.team || isClause && h.cue.points > 0 {
 			continue
 		}
 		if h.cue.points < 0 {
@@ -157,7 +158,7 @@ func (r *reading) pointsOf(h hit) float64 {
 // findSubject sets kind and best of a sentence without a cue.
 func (r *reading) findSubject() {
 	switch {
-	case r.technical && !r.self && !r.you && r.explains():
+	case r.technical && !r.self && !r.you && !openers[r.plain[0]] && r.explains():
 		r.best = worksWorth
 		r.kind = "fact"
 	case r.technical:
@@ -171,8 +172,9 @@ func (r *reading) findSubject() {
 
 // explains reports whether a sentence says how something works.
 func (r *reading) explains() bool {
-	first, _ := utf8.DecodeRuneInString(r.text)
-	begins := unicode.IsUpper(first) || first == '`' || first == '"' || r.plain[0] == "the"
+	// "The test fails" means one that only those who talk about it know.
+	thing, _ := utf8.DecodeRuneInString(strings.TrimPrefix(r.text, "The "))
+	begins := thing == '`' || unicode.IsUpper(thing) && r.plain[0] != "the"
 	return begins && !adrift[r.plain[0]] && len(r.plain) >= 6 && !strings.Contains(r.text, "/blob/") &&
 		slices.ContainsFunc(r.plain[1:], func(word string) bool { return workings[word] })
 }
@@ -198,7 +200,7 @@ func (r *reading) details() (sum float64) {
 		{dateWorth, oneIf(r.dated)},
 		{termWorth, float64(min(r.telling, 4))},
 		{longWorth, max(r.words-25, 0)},
-		{additionWorth, oneIf(additions[r.plain[0]] && !r.self)},
+		{additionWorth, oneIf((additions[r.plain[0]] || adrift[r.plain[0]]) && !r.self)},
 		{replyWorth, oneIf(replies[last])},
 		{fillerWorth, float64(fillers(r.text))},
 	} {
