@@ -57,7 +57,7 @@ type worth struct {
 	loose      bool // it has a pronoun whose noun another sentence has
 	shows      bool // it points at an attachment
 	empty      bool // it names nothing
-	asks       bool // it asks, speaks to somebody, or tells an opinion
+	asks       bool // it asks, speaks to somebody, is vague or an opinion
 }
 
 // reading is a sentence while its worth is determined.
@@ -90,7 +90,7 @@ func worthOf(text string, of talk) worth {
 	r.findCues()
 	w := worth{
 		loose: isLoose(plain, of.names), shows: showing().MatchString(text),
-		empty: len(plain) < minWhole || r.telling < 2 && r.named == 0, asks: r.cues["you"] || r.cues["opinion"],
+		empty: len(plain) < minWhole || r.telling < 2 && r.named == 0, asks: r.cues["you"] || r.cues["opinion"] || r.cues["vague"],
 	}
 	if r.best <= 0 {
 		r.findSubject()
@@ -249,7 +249,8 @@ func isLoose(plain []string, names map[string]bool) bool {
 		case i == 0 && openers[word],
 			word == "it" && (things == 0 || prepositions[last] && next == ""),
 			(persons[word] || groups[word]) && things == 0 && !people,
-			(word == "this" || word == "these" || word == "those") && (next == "" || links[next]),
+			word == "these" || word == "those" || word == "that" && prepositions[last],
+			word == "this" && (next == "" || links[next]),
 			word == "that" && (next == "" || links[next]) && i > 0 && !links[last]:
 			return true
 		}
