@@ -99,7 +99,7 @@ func statementsOf(messages []chat.Message) (all []*statement) {
 			if text == "" {
 				continue
 			}
-			s := &statement{worth: worthOf(text, of), of: m, text: withDates(text, m.Time, false), before: last}
+			s := &statement{worth: worthOf(text, of), of: m, text: text, before: last}
 			if last != nil {
 				last.after = s
 			}
@@ -156,6 +156,7 @@ func (s *statement) draft() (MemoryDraft, bool) {
 	}
 	size := 0
 	for _, p := range parts {
+		p.text = withDates(p.text, p.of.Time, false)
 		size += tokens.Estimate(p.text)
 	}
 	if size > maxMemory && parts[0] == s {

@@ -35,7 +35,21 @@ func unfit(text string, plain []string) bool {
 	return cut || fragments[plain[0]] || listed().MatchString(text)
 }
 
-func hasCode(text string) bool { return code().MatchString(text) }
+// hasCode reports whether a text has code, a version, a file or an address.
+func hasCode(text string) bool {
+	return (strings.ContainsAny(text, "`_(") || strings.Contains(text, "://") || strings.Contains(text, "--") || hasInnerPoint(text)) &&
+		code().MatchString(text)
+}
+
+// hasInnerPoint reports whether a text has a full stop within a word.
+func hasInnerPoint(text string) bool {
+	for i := 1; i+1 < len(text); i++ {
+		if text[i] == '.' && text[i-1] > ' ' && text[i+1] > ' ' {
+			return true
+		}
+	}
+	return false
+}
 
 var (
 	// idleAtWork are cues that mean little where people talk about code.
@@ -86,6 +100,6 @@ pounds`)
 	// showing matches words that point at an attachment.
 	showing = lazy.Pattern(`(?i)\b(?:this is|here(?:'s| is)|that's|these are|this (?:\w+ )?(?:photo|pic|picture|painting|one)|look at|check out)\b`)
 
-	// code matches code, a version, a file or an address.
+	// code matches what hasCode finds.
 	code = lazy.Pattern("`[^`]+`|https?://|\\bv?\\d+\\.\\d+|\\b\\w+\\.(?:com|org|net|io|rkt|py|js|go|md|toml)\\b|--\\w|\\w_\\w|\\w\\(\\)")
 )
