@@ -86,7 +86,7 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 
 // List returns the memories that match f, and how many there are without Limit and Offset. With a query they are ranked by its
 // words, then by importance, then newer first, unless f.Sort is set. A conversation lists what it recalls: its own memories
-// and those of its scope; it ignores f.Conversation.
+// and those of its scope; it ignores f.Conversation. What a query finds in several conversations is one result.
 func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
 	err = ms.view(ctx, "search memories", f, func(tx *store.Tx, f Filter) {
 		if f.Limit <= 0 {
@@ -98,7 +98,7 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 			found = memoriesOf(in.Page(f.rows(), f.Sort, f.Limit, f.Offset))
 			return
 		}
-		chosen := ranked(tx, f)
+		chosen := once(tx, f, ranked(tx, f))
 		total = len(chosen)
 		chosen = chosen[min(max(f.Offset, 0), total):]
 		for _, w := range chosen[:min(f.Limit, len(chosen))] {

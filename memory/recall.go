@@ -205,6 +205,42 @@ func ranked(tx *store.Tx, f Filter) (chosen []weighed) {
 	return chosen
 }
 
+// once leaves one of the results that say the same about the same person in different conversations: the asking conversation's own,
+// else the best. Each conversation keeps a row of its own, because one may be closed, erased or stop sharing without the other.
+func once(tx *store.Tx, f Filter, chosen []weighed) []weighed {
+	if f.in.Of == nil {
+		return chosen // the owner sees every row
+	}
+	var ids []int64
+	for _, w := range chosen {
+		ids = append(ids, w.id)
+	}
+	rows := map[int64]store.Memory{}
+	for _, m := range tx.MemoriesIn(f.in).SaidElsewhere(ids) {
+		rows[m.ID] = m
+	}
+	kept := map[string]store.Memory{} // by what is said about whom
+	dropped := map[int64]bool{}
+	for _, w := range chosen {
+		m, elsewhere := rows[w.id]
+		if !elsewhere {
+			continue
+		}
+		key := strings.Join(append(store.FactWords(m.Content), m.About, m.AboutID), "\n")
+		before, again := kept[key]
+		switch {
+		case !again:
+			kept[key] = m
+		case m.Conversation == f.in.Of.Name() && before.Conversation != m.Conversation:
+			dropped[before.ID] = true
+			kept[key] = m
+		case before.Conversation != m.Conversation:
+			dropped[m.ID] = true
+		}
+	}
+	return slices.DeleteFunc(chosen, func(w weighed) bool { return dropped[w.id] })
+}
+
 // lasting is the share of its importance that a memory keeps at any age.
 const lasting = 0.25
 

@@ -126,6 +126,19 @@ func (sm ScopedMemories) Among(ids []int64, f MemoryFilter, sort string, each fu
 		append([]any{listOf(ids)}, args...)...)
 }
 
+// SaidElsewhere returns those of the memories ids that may say the same as another of them in another conversation: their facts have
+// the same hash, see FactOf.
+func (sm ScopedMemories) SaidElsewhere(ids []int64) []Memory {
+	if !sm.in.all && len(sm.in.full)+len(sm.in.shared) < 2 {
+		return nil
+	}
+	within, args := sm.in.where("reach")
+	const among = "id IN (SELECT value FROM json_each(?))"
+	chosen := append([]any{listOf(ids), listOf(ids)}, args...)
+	return sm.tx.memories(`WHERE m.`+among+` AND m.fact IN (SELECT fact FROM memories WHERE `+among+` AND fact <> 0 AND `+within+`
+		GROUP BY fact HAVING min(conversation) < max(conversation))`, chosen...)
+}
+
 // Index returns the full-text index of the memories within the scope.
 func (sm ScopedMemories) Index() TermIndex {
 	// What others keep to themselves must not even reveal the spelling of a word.
