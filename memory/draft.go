@@ -70,6 +70,7 @@ func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (
 	if err := checkContent(d); err != nil {
 		return &ContentError{err}
 	}
+	cleanFact(d)
 	d.sources, err = sourcesOf(c, tx, d.Sources, from, to)
 	if err != nil {
 		return err

@@ -24,26 +24,14 @@ const (
 	maxAlsoWord  = 40
 )
 
-// checkFact completes the fact of a draft whose sources are known; subject is whom or what its maker named, if that is nobody who speaks
-// here. What cannot be used is left out: the text of the memory says it too.
-func checkFact(d *draft, subject string) {
-	f := d.Fact
+// cleanFact cleans what a model wrote of the fact of a draft. What cannot be used is left out: the text of the memory says it too.
+func cleanFact(d *draft) {
+	f := &d.Fact
 	f.Attribute = fewWords(f.Attribute, maxAttribute)
 	f.Value = fewWords(f.Value, maxValue)
-	attribute := words.Fold(f.Attribute)
-	if attribute == "" || words.Fold(f.Value) == "" {
+	if words.Fold(f.Attribute) == "" || words.Fold(f.Value) == "" {
 		f.Attribute = ""
 		f.Value = ""
-		attribute = ""
-	}
-	f.Slot = attribute
-	if name := words.Fold(subject); name != "" && attribute != "" {
-		f.Slot = name + ofThing + attribute
-	}
-	f.Since = periodOf(f.Since, d.sentAt())
-	f.Until = periodOf(f.Until, d.sentAt())
-	if f.Since != "" && f.Until != "" && f.Until < f.Since && !strings.HasPrefix(f.Since, f.Until) {
-		f.Until = ""
 	}
 	also := f.Also
 	f.Also = nil
@@ -53,7 +41,21 @@ func checkFact(d *draft, subject string) {
 			f.Also = append(f.Also, word)
 		}
 	}
-	d.Fact = f
+}
+
+// checkFact completes the fact of a draft whose sources are known; subject is whom or what its maker named, if that is nobody who speaks
+// here.
+func checkFact(d *draft, subject string) {
+	f := &d.Fact
+	f.Slot = words.Fold(f.Attribute)
+	if name := words.Fold(subject); name != "" && f.Slot != "" {
+		f.Slot = name + ofThing + f.Slot
+	}
+	f.Since = periodOf(f.Since, d.sentAt())
+	f.Until = periodOf(f.Until, d.sentAt())
+	if f.Since != "" && f.Until != "" && f.Until < f.Since && !strings.HasPrefix(f.Since, f.Until) {
+		f.Until = ""
+	}
 }
 
 // fewWords cleans what a model wrote in place of a few words; "" if it is longer than a limit, or has a secret.
@@ -162,6 +164,32 @@ func shownPeriod(period, dates string) string {
 		return at.Format("January 2006")
 	}
 	return period
+}
+
+// Doubt says for a model whether a memory is true now: "was so", "in doubt"; "" if it is.
+func (m Memory) Doubt() string {
+	switch {
+	case m.State == "superseded":
+		return "was so"
+	case m.State == "active" && m.InDoubt:
+		return "in doubt"
+	}
+	return ""
+}
+
+// Period says for a model when a memory is or was true, with a comma after each part; "" if nobody said.
+func (m Memory) Period() (text string) {
+	if m.Since != "" {
+		text += "since " + m.Since + ", "
+	}
+	text += m.Doubt()
+	if until := cmp.Or(m.Ended, m.Until); until != "" {
+		text = strings.TrimSpace(text + " until " + until)
+	}
+	if text != "" && !strings.HasSuffix(text, ", ") {
+		text += ", "
+	}
+	return text
 }
 
 // outcome tells a model what became of a memory that fills a slot.

@@ -38,9 +38,23 @@ func (m Memory) Words(kind, dates string, say func(format string, args ...any) s
 	if m.About != "" && m.About != m.Speaker {
 		notes = append(notes, say("about %s", chat.OneLine(m.About)))
 	}
-	notes = append(notes, m.SaidAt.Local().Format(dates))
+	said := m.SaidAt.Local().Format(dates)
+	if m.Since != "" {
+		notes = append(notes, say("since %s", shownPeriod(m.Since, dates)))
+		said = say("said %s", said)
+	}
+	notes = append(notes, said)
 	if m.Pinned {
 		notes = append(notes, say("pinned"))
+	}
+	if m.State == "active" && m.Until != "" {
+		notes = append(notes, say("until %s", shownPeriod(m.Until, dates)))
+	}
+	if m.State == "superseded" && m.Ended != "" {
+		notes = append(notes, say("was so until %s", shownPeriod(m.Ended, dates)))
+	}
+	if m.State == "active" && m.InDoubt {
+		notes = append(notes, say("in doubt"))
 	}
 	switch {
 	case m.State == "expired":

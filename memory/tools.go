@@ -103,7 +103,7 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (llm.Res
 	if err != nil {
 		return llm.Result{}, err
 	}
-	found, total, err := Of(b.c).List(ctx, Filter{Query: s.Query, Asker: s.asker, Kind: s.Kind, Limit: s.Limit})
+	found, total, err := Of(b.c).List(ctx, Filter{Query: s.Query, Asker: s.asker, Kind: s.Kind, State: "known", Limit: s.Limit})
 	if err != nil {
 		return llm.Result{}, err
 	}
@@ -115,6 +115,9 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (llm.Res
 		When     string  `json:"when"`
 		Messages []int64 `json:"messages,omitempty"` // of this conversation
 		From     string  `json:"from,omitempty"`     // another conversation, whose messages are out of reach
+		Since    string  `json:"since,omitempty"`
+		Until    string  `json:"until,omitempty"`
+		Note     string  `json:"note,omitempty"` // was so, in doubt
 	}
 	answer := struct {
 		Memories []memory `json:"memories"`
@@ -122,6 +125,9 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (llm.Res
 	}{[]memory{}, total}
 	for _, m := range found {
 		one := memory{ID: m.ID, Kind: m.Kind, Content: m.Content, Who: m.Speaker, When: chat.Time(m.SaidAt.Local()), Messages: m.Sources}
+		one.Since = m.Since
+		one.Until = cmp.Or(m.Ended, m.Until)
+		one.Note = m.Doubt()
 		if m.Conversation != b.c.Name() {
 			one.Messages = nil
 			one.From = m.Conversation
