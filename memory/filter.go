@@ -36,9 +36,10 @@ type Filter struct {
 // Sorts are the valid values of Filter.Sort.
 var Sorts = store.MemorySorts
 
-// States are the valid values of Filter.State. Active memories are recalled; expired ones have ended; current ones are both.
+// States are the valid values of Filter.State. Active memories are recalled; expired ones have ended; current ones are both. Known ones are
+// active, or were true before another value took their place.
 // Superseded, forgotten and replaced memories (replaced by what a worker saved) are history.
-var States = []string{"active", "expired", "current", "superseded", "forgotten", "replaced", "all"}
+var States = []string{"active", "expired", "current", "known", "superseded", "forgotten", "replaced", "all"}
 
 func (f Filter) check() error {
 	if f.State != "" && !slices.Contains(States, f.State) {

@@ -177,6 +177,9 @@ func (f Found) Passage(limit int) string {
 // byImportance is the most that importance adds, as a share of the score of the words.
 const byImportance = 0.2
 
+// bySuperseded is what a memory loses that was true before another one, as a share of its score.
+const bySuperseded = 0.5
+
 // weighed is a memory with its score.
 type weighed struct {
 	id int64
@@ -197,6 +200,9 @@ func ranked(tx *store.Tx, f Filter) (chosen []weighed) {
 		}
 		w.Add("importance", w.Total*byImportance*m.Importance)
 		w.Add("age", w.Total*byImportance*(decayed(m, now)-m.Importance)/(1+byImportance*m.Importance))
+		if m.State == "superseded" {
+			w.Add("superseded", -w.Total*bySuperseded)
+		}
 		chosen = append(chosen, w)
 	})
 	if f.Sort == "" {

@@ -144,6 +144,7 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (llm.Res
 	}
 	filter := q.Memories()
 	filter.Kind = s.Kind
+	filter.State = "known"
 	filter.About = string(s.About)
 	found, total, err := Of(b.c).List(ctx, filter)
 	if err != nil {
@@ -157,6 +158,9 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (llm.Res
 		When     string  `json:"when"`
 		Messages []int64 `json:"messages,omitempty"` // of this conversation
 		From     string  `json:"from,omitempty"`     // another conversation, whose messages are out of reach
+		Since    string  `json:"since,omitempty"`
+		Until    string  `json:"until,omitempty"`
+		Note     string  `json:"note,omitempty"` // was so, in doubt
 	}
 	answer := struct {
 		Memories []memory `json:"memories"`
@@ -164,6 +168,9 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (llm.Res
 	}{[]memory{}, total}
 	for _, m := range found {
 		one := memory{ID: m.ID, Kind: m.Kind, Content: m.Content, Who: m.Speaker, When: chat.Time(m.SaidAt.Local()), Messages: m.Sources}
+		one.Since = m.Since
+		one.Until = cmp.Or(m.Ended, m.Until)
+		one.Note = m.Doubt()
 		if m.Conversation != b.c.Name() {
 			one.Messages = nil
 			one.From = m.Conversation
@@ -303,7 +310,12 @@ func saveTool(worker bool, save func(context.Context, draft) (llm.Result, error)
 			`"kind":{"type":"string","enum":%s},`+
 			`"importance":{"type":"number","minimum":0,"maximum":1},`+
 			`"messages":{"type":"array","items":{"type":"integer"},"description":"numbers of the messages that say it"},`+
-			`"about":{"type":"string","description":"the speaker it is about, by name"},`+
+			`"about":{"type":"string","description":"whom or what it is about, by name"},`+
+			`"attribute":{"type":"string","description":"only for what has one value at a time: home, employer, launch date"},`+
+			`"value":{"type":"string","description":"the value: Lisbon"},`+
+			`"since":{"type":"string","description":"when it began or happens: 2026-05-08, 2026-05 or 2026"},`+
+			`"until":{"type":"string"},`+
+			`"also":{"type":"array","items":{"type":"string"},"description":"class words to find it by: country, sport, pet"},`+
 			`"supersedes":{"type":"integer","description":"id of the memory this one takes the place of"},`+
 			`"expires":{"type":"string","description":"when it will not matter any more: a day as 2026-05-08, a time as 2026-05-08T15:00Z, `+
 			`or a while from when it was said, as 36h, 3d or 2w; leave it out for what lasts"}},"required":[%s]}}},"required":["memories"]}`,

@@ -26,8 +26,11 @@ var TextColumns = map[string]map[string]Fate{
 		"platform_id": ByPlatform, "author_id": ByAuthor, "author": ByAuthor, "text": WithMessage, "attachments": WithMessage,
 		"reply_to": ByPlatform, "calls": ByModel, "native": WithSource, "quote": WithSource, "context": WithSource,
 	},
-	"compactions":   {"text": WithSource, "focus": Typed, "error": Typed, "lines": ByAuthor, "dropped_lines": WithSource},
-	"memories":      {"content": WithSource, "folded": WithSource, "speaker": WithSource, "about": WithSource},
+	"compactions": {"text": WithSource, "focus": Typed, "error": Typed, "lines": ByAuthor, "dropped_lines": WithSource},
+	"memories": {
+		"content": WithSource, "folded": WithSource, "speaker": WithSource, "about": WithSource,
+		"attribute": WithSource, "value": WithSource, "slot": WithSource, "also": WithSource,
+	},
 	"message_terms": {"term": WithMessage},
 	"memory_terms":  {"term": WithSource},
 	"memory_people": {"author_id": ByAuthor},
@@ -58,7 +61,7 @@ var OtherColumns = map[string]string{
 		after_tokens model created_at ended_at applied_at version ended_with cleared_before next_seq owed tries
 		tried_with kind made_by state extracted dropped`,
 	"memories": `id conversation kind fact importance compaction said_at saved_at confirmed state superseded_by expires_at pinned reach
-		forgotten_from made_by`,
+		forgotten_from made_by since until by_rule in_doubt`,
 	"memory_sources":  "memory message",
 	"message_terms":   "conversation seq tf length",
 	"memory_terms":    "conversation memory tf length",

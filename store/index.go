@@ -81,25 +81,25 @@ func countTerms(terms []string, stems ...string) (counts map[string]int, length 
 }
 
 // indexMemory adds a memory to the search index, and to the index of facts.
-func indexMemory(tx *Tx, id int64, content, about string) {
-	indexTermsOf(tx, id, content, about)
-	tx.do("UPDATE memories SET fact = ? WHERE id = ?", FactOf(content), id)
+func indexMemory(tx *Tx, m Memory) {
+	indexTermsOf(tx, m)
+	tx.do("UPDATE memories SET fact = ? WHERE id = ?", FactOf(m.Content), m.ID)
 }
 
-func indexTermsOf(tx *Tx, id int64, content, about string) {
-	counts, length := indexedMemory(content, about)
+func indexTermsOf(tx *Tx, m Memory) {
+	counts, length := indexedMemory(m)
 	tx.do(`INSERT INTO memory_terms (term, conversation, memory, tf, length)
-		SELECT key, conversation, m.id, value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, encode(counts), id)
+		SELECT key, conversation, m.id, json_each.value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, encode(counts), m.ID)
 }
 
-func unindexMemory(tx *Tx, conversation, id int64, content, about string) {
-	counts, _ := indexedMemory(content, about)
+func unindexMemory(tx *Tx, conversation int64, m Memory) {
+	counts, _ := indexedMemory(m)
 	tx.do("DELETE FROM memory_terms WHERE term IN (SELECT key FROM json_each(?)) AND conversation = ? AND memory = ?",
-		encode(counts), conversation, id)
+		encode(counts), conversation, m.ID)
 }
 
-func indexedMemory(content, about string) (counts map[string]int, length int) {
-	return countTerms(MemoryTerms(content, about), words.Stems(content)...)
+func indexedMemory(m Memory) (counts map[string]int, length int) {
+	return countTerms(words.Content(m.Text()+" "+m.About), words.Stems(m.Text())...)
 }
 
 // MemoryTerms returns the words of a memory.
@@ -139,10 +139,9 @@ func reindex(tx *Tx) {
 		c.Messages(tx).indexAll()
 	}
 	eachRow(tx, func(rows *sql.Rows) error {
-		var id int64
-		var content, about string
-		err := rows.Scan(&id, &content, &about)
-		indexTermsOf(tx, id, content, about)
+		var m Memory
+		err := rows.Scan(&m.ID, &m.Content, &m.About)
+		indexTermsOf(tx, m)
 		return err
 	}, "SELECT id, content, about FROM memories")
 }

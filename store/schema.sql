@@ -164,12 +164,21 @@ CREATE TABLE memories (
   reach          TEXT NOT NULL DEFAULT 'server' CHECK (reach IN ('channel', 'server')), -- 'server': it may be shared where memories are
   forgotten_from TEXT NOT NULL DEFAULT '' CHECK (forgotten_from IN ('', 'active', 'superseded', 'replaced')), -- its state before
   made_by        TEXT NOT NULL DEFAULT 'worker' CHECK (made_by IN ('worker', 'extractive', 'assistant', 'person')),
-  fact           INTEGER NOT NULL DEFAULT 0           -- hash of the words that count; 0: it has none
+  fact           INTEGER NOT NULL DEFAULT 0,          -- hash of the words that count; 0: it has none
+  attribute      TEXT NOT NULL DEFAULT '',            -- what it states, if that has one value at a time: "home"; '': it does not
+  value          TEXT NOT NULL DEFAULT '',            -- in a few words: "Lisbon"
+  slot           TEXT NOT NULL DEFAULT '',            -- the folded attribute, after the name of a thing that has it: 'home', 'kiwi: launch date'
+  since          TEXT NOT NULL DEFAULT '',            -- from when it is true, or when it happens: a day, month or year
+  until          TEXT NOT NULL DEFAULT '',            -- to when, as its maker says
+  also           TEXT NOT NULL DEFAULT '',            -- JSON list of words by which somebody may ask for it
+  by_rule        INTEGER NOT NULL DEFAULT 0,          -- superseded because a newer memory fills its slot with another value
+  in_doubt       INTEGER NOT NULL DEFAULT 0           -- another current memory fills its slot with another value
 ) STRICT;
 CREATE UNIQUE INDEX memories_fact ON memories (conversation, folded) WHERE state = 'active';
 CREATE INDEX memories_same ON memories (conversation, fact) WHERE fact <> 0;
 CREATE INDEX memories_newest ON memories (conversation, state, said_at);
 CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
+CREATE INDEX memories_slot ON memories (conversation, slot) WHERE slot <> '';
 
 -- The messages a memory was made from.
 CREATE TABLE memory_sources (
@@ -442,7 +451,12 @@ CREATE VIEW memories_view AS SELECT
   datetime(m.saved_at / 1000, 'unixepoch') AS saved_at,
   datetime(m.expires_at / 1000, 'unixepoch') AS expires_at,
   m.superseded_by, m.compaction,
-  (SELECT group_concat('#' || (s.message & 4294967295), ' ') FROM memory_sources s WHERE s.memory = m.id) AS messages
+  (SELECT group_concat('#' || (s.message & 4294967295), ' ') FROM memory_sources s WHERE s.memory = m.id) AS messages,
+  m.attribute, m.value, m.since,
+  coalesce(nullif(m.until, ''), (SELECT coalesce(nullif(b.since, ''), date(coalesce((SELECT min(t.said_at) FROM memory_sources s
+    JOIN messages t ON t.id = s.message WHERE s.memory = b.id AND t.said_at > m.said_at), b.said_at) / 1000, 'unixepoch'))
+    FROM memories b WHERE b.id = m.superseded_by AND m.state = 'superseded' AND (b.slot = '' OR b.value <> m.value COLLATE NOCASE)), '') AS until,
+  m.in_doubt
 FROM memories m JOIN conversations c ON c.id = m.conversation;
 
 -- Whether a session is settled follows from its summaries.

@@ -13,7 +13,7 @@ import (
 
 // MemoryFilter chooses memories.
 type MemoryFilter struct {
-	State string    // active; "" is the same: current ones that have not ended; expired: current ones that have; current: both; all; or a stored one
+	State string    // active; "" is the same: current ones that have not ended; expired: current ones that have; current: both; known: active ones, and values that were superseded; all; or a stored one
 	Kind  string    // "": all
 	Since time.Time // said at or after; zero: any time
 	Until time.Time // said before; zero: any time
@@ -46,6 +46,8 @@ func (f MemoryFilter) where(in scopeIDs) (condition string, args []any) {
 		cs.add("state = 'active' AND "+hasEnded, nowMillis())
 	case "current":
 		cs.add("state = 'active'")
+	case "known":
+		cs.add("(state = 'active' AND NOT "+hasEnded+" OR state = 'superseded' AND slot <> '')", nowMillis())
 	case "all":
 	default:
 		cs.add("state = ?", f.State)
@@ -113,15 +115,15 @@ func (sm ScopedMemories) Page(f MemoryFilter, sort string, limit, offset int) []
 }
 
 // Among calls each for those of the memories ids that f chooses, in an order as of Page, without a list of them, because a question may
-// find most. It reads only what a ranking needs: ID, SaidAt, Importance, Kind, Speaker, About, Pinned and Confirmed.
+// find most. It reads only what a ranking needs: ID, SaidAt, Importance, Kind, Speaker, About, Pinned, Confirmed and State.
 func (sm ScopedMemories) Among(ids []int64, f MemoryFilter, sort string, each func(Memory)) {
 	chosen, args := f.where(sm.in)
 	eachRow(sm.tx, func(rows *sql.Rows) error {
 		var m Memory
-		err := rows.Scan(&m.ID, utcInto(&m.SaidAt), &m.Importance, &m.Kind, &m.Speaker, &m.About, &m.Pinned, &m.Confirmed)
+		err := rows.Scan(&m.ID, utcInto(&m.SaidAt), &m.Importance, &m.Kind, &m.Speaker, &m.About, &m.Pinned, &m.Confirmed, &m.State)
 		each(m)
 		return err
-	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories
+	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed, state FROM memories
 		WHERE id IN (SELECT value FROM json_each(?)) AND `+chosen+" ORDER BY "+memoryOrders[cmp.Or(sort, "said")],
 		append([]any{listOf(ids)}, args...)...)
 }
