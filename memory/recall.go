@@ -53,6 +53,7 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 	}
 	const limit = 1000 // messages that one question finds
 	query := search.Parse(q.Text, q.Asker, cmp.Or(q.Now, time.Now()).Local())
+	asked := encode(ctx, ms.c, query, q.Text)
 	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) (found []Found) {
 		from := int64(1)
 		messages := ms.c.Messages(tx)
@@ -63,6 +64,7 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 		if !q.Since.IsZero() {
 			from = messages.Since(q.Since, before)
 		}
+		query.Resembles(asked.messages(messages, before))
 		index := messageIndex{messages.Index(before), q.Since}
 		for _, hit := range query.Messages(index, from, before-1, min(q.Limit, limit)) {
 			for _, m := range messages.At(hit.Seq) {
@@ -108,11 +110,13 @@ type weighed struct {
 func ranked(tx *store.Tx, f Filter) (chosen []weighed) {
 	in := tx.MemoriesIn(f.in)
 	query := search.Parse(f.Query, f.Asker, time.Now())
-	scores := query.Scores(in.Index())
+	query.Resembles(f.asked.memories(in, f.rows()))
+	scores, meaning := query.WithMeaning(query.Scores(in.Index()))
 	now := time.Now()
 	in.Among(slices.Collect(maps.Keys(scores)), f.rows(), f.Sort, func(m store.Memory) {
 		w := weighed{id: m.ID}
 		w.Add("words", scores[m.ID])
+		w.Add("meaning", meaning[m.ID])
 		if query.IsAbout(m.About, m.Speaker) {
 			w.Add("speaker", w.Total*(search.BySpeaker-1))
 		}

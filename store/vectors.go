@@ -91,19 +91,34 @@ func (es Encoders) Project(id int64, projection []byte, project func(vector []by
 	}
 }
 
+// Extent is a conversation, and the seq after its newest message.
+type Extent struct {
+	*Conversation
+	Next int64
+}
+
+// Extents returns the conversations with messages, the one with the newest first.
+func (es Encoders) Extents() []Extent {
+	return listRows(es.tx, func(rows *sql.Rows, p *Extent) error {
+		p.Conversation = &Conversation{handle{store: es.tx.store}}
+		return rows.Scan(&p.id, &p.name, &p.Next)
+	}, `SELECT c.id, name, next_seq FROM conversations c JOIN messages m ON m.id = c.id << 32 | (next_seq - 1) WHERE next_seq > 1 ORDER BY saved_at DESC, c.id`)
+}
+
 // VectorSource is a message or memory without a vector.
 type VectorSource struct {
 	ID          int64 // seq of a message, number of a memory
 	Text        string
 	Attachments []chat.Attachment
+	Of          string // name of a memory's conversation
 
 	attachments string // as stored
 }
 
-// WithoutVector returns messages of people and of the bot before a seq that have no vector of an encoder, newest first, at most
+// WithoutVector returns messages of people and of the bot from..to that have no vector of an encoder, newest first, at most
 // limit. Those of people who have opted out of memories get none.
-func (ms Messages) WithoutVector(encoder, before int64, limit int) []VectorSource {
-	low, high := ms.c.rowRange(1, before-1)
+func (ms Messages) WithoutVector(encoder, from, to int64, limit int) []VectorSource {
+	low, high := ms.c.rowRange(from, to)
 	return listRows(ms.tx, func(rows *sql.Rows, s *VectorSource) error {
 		return rows.Scan(&s.ID, &s.Text, &s.attachments, jsonInto(&s.Attachments))
 	}, `SELECT seq, text, attachments, attachments FROM messages m WHERE id BETWEEN ? AND ? AND `+mayHaveVector+`
@@ -147,12 +162,12 @@ func eachVector(tx *Tx, f func(id int64, vector []byte), query string, args ...a
 	}, query, args...)
 }
 
-// WithoutVector returns current memories below a number that have no vector of an encoder, newest first, at most limit. Those about
+// WithoutVector returns current memories from..to, by number, that have no vector of an encoder, newest first, at most limit. Those about
 // people who have opted out, or said by them, get none.
-func (ms Memories) WithoutVector(encoder, below int64, limit int) []VectorSource {
-	return listRows(ms.tx, func(rows *sql.Rows, s *VectorSource) error { return rows.Scan(&s.ID, &s.Text) },
-		`SELECT id, content FROM memories m WHERE id < ? AND `+memoryMayHaveVector+`
-		AND NOT EXISTS (SELECT 1 FROM memory_vectors WHERE memory = m.id AND encoder = ?) ORDER BY id DESC LIMIT ?`, below, encoder, limit)
+func (ms Memories) WithoutVector(encoder, from, to int64, limit int) []VectorSource {
+	return listRows(ms.tx, func(rows *sql.Rows, s *VectorSource) error { return rows.Scan(&s.ID, &s.Text, &s.Of) },
+		`SELECT id, content, (SELECT name FROM conversations WHERE id = m.conversation) FROM memories m WHERE id BETWEEN ? AND ? AND `+memoryMayHaveVector+`
+		AND NOT EXISTS (SELECT 1 FROM memory_vectors WHERE memory = m.id AND encoder = ?) ORDER BY id DESC LIMIT ?`, from, to, encoder, limit)
 }
 
 const memoryMayHaveVector = `state = 'active' AND NOT EXISTS (SELECT 1 FROM memory_people p JOIN optouts o USING (author_id) WHERE p.memory = m.id)`

@@ -27,6 +27,7 @@ type Query struct {
 	when    bool   // it asks for a time
 	speaker string // whom it is about; empty: not a member
 	terms   []term // that were looked up
+	meaning *Meaning
 }
 
 const maxQuery = 1 << 16 // bytes of a question that are read: its beginning, and as much of its end

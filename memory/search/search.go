@@ -82,6 +82,7 @@ func (q *Query) Messages(in Transcript, from, to int64, limit int) (hits []Hit) 
 	for _, p := range best(scores(traces, from, to), max(examined, 4*limit)) {
 		seqs = append(seqs, p.document)
 	}
+	seqs = q.withNearest(seqs, from, to)
 	for i := range traces { // read what was left out, around the messages that matter
 		if t := &traces[i]; t.common {
 			t.places = spread(t.read(func(term string) []words.Posting { return in.Around(term, seqs) }))
@@ -94,6 +95,7 @@ func (q *Query) Messages(in Transcript, from, to int64, limit int) (hits []Hit) 
 			hits = append(hits, h)
 		}
 	}
+	q.fuse(hits)
 	slices.SortFunc(hits, func(x, y Hit) int {
 		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(y.Seq, x.Seq))
 	})
