@@ -114,21 +114,30 @@ func (q *Query) fuse(hits []Hit) {
 		return
 	}
 	top := 0.0
-	for _, h := range hits {
+	extra := make([]float64, len(hits))
+	usual := 0.0 // extra, which the mean of all documents does not have
+	for i, h := range hits {
 		top = max(top, h.Total)
+		extra[i] = q.extra(h)
+		usual += extra[i] / float64(len(hits))
 	}
 	for i := range hits {
 		h := &hits[i]
 		h.divide(top)
-		extra := nearLonger * math.Log(float64(max(h.Length, 1))/ordinary)
-		if q.IsAbout(h.Author) {
-			extra += nearSpeaker
-		}
-		if words.EndsInQuestion(h.Text) {
-			extra -= nearAsks
-		}
-		h.Add("meaning", byMeaning*q.meaning.of(h.Seq, extra))
+		h.Add("meaning", byMeaning*q.meaning.of(h.Seq, extra[i]-usual))
 	}
+}
+
+// extra returns what is added to the nearness of a message because of what it is.
+func (q *Query) extra(h Hit) (extra float64) {
+	extra = nearLonger * math.Log(float64(max(h.Length, 1)))
+	if q.IsAbout(h.Author) {
+		extra += nearSpeaker
+	}
+	if words.EndsInQuestion(h.Text) {
+		extra -= nearAsks
+	}
+	return extra
 }
 
 // divide divides the score and its parts; 0 leaves them alone.
