@@ -24,6 +24,9 @@ type Operator struct{ hub *Hub }
 // Operator returns the operator's side of the hub.
 func (h *Hub) Operator() Operator { return Operator{h} }
 
+// CountUsage adds the usage of a model that no conversation has used, such as that of embeddings, to what budgets count.
+func (o Operator) CountUsage(used store.Usage) { o.hub.access.Count(used) }
+
 // Activity shows what an open conversation is doing, and how full it is.
 type Activity struct {
 	Used, Window int  // tokens; Used includes the reply's reserve
