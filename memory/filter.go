@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/internal/words"
+	"cairn/memory/search"
 	"cairn/store"
 )
 
@@ -29,6 +30,7 @@ type Filter struct {
 	Limit        int       // maximum number of results; 0 or less: no limit
 	Offset       int       // number of results to skip
 
+	asked encoded     // Query
 	in    store.Scope // the conversations to search
 	about []string    // About, and the stored names that it matches
 }
@@ -89,6 +91,9 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 // words, then by importance, then newer first, unless f.Sort is set. A conversation lists what it recalls: its own memories
 // and those of its scope; it ignores f.Conversation. What a query finds in several conversations is one result.
 func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
+	if ms.c != nil {
+		f.asked = encode(ctx, ms.c, search.Parse(f.Query, f.Asker, time.Now()), f.Query)
+	}
 	err = ms.view(ctx, "search memories", f, func(tx *store.Tx, f Filter) {
 		if f.Limit <= 0 {
 			f.Limit = math.MaxInt

@@ -78,8 +78,16 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 	if q.Limit <= 0 || q.Before < 0 || q.IsEmpty() {
 		return nil, nil
 	}
+	query := q.parse()
+	meaning := encode(ctx, ms.c, query, q.Text)
 	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) []Found {
-		found, err := recall(ms.c, tx, q, q.parse())
+		messages := ms.c.Messages(tx)
+		before := messages.Next()
+		if q.Before > 0 {
+			before = min(q.Before, before)
+		}
+		query.Resembles(meaning.messages(messages, before))
+		found, err := recall(ms.c, tx, q, query)
 		tx.Fail(err)
 		return found
 	})
@@ -93,7 +101,7 @@ func (q Question) parse() *search.Query {
 func recall(c *store.Conversation, tx *store.Tx, q Question, query *search.Query) (found []Found, err error) {
 	const limit = 1000 // messages that one question finds
 	q.Limit = min(q.Limit, limit)
-	r := asked{q, query, c.Messages(tx)}
+	r := recalled{q, query, c.Messages(tx)}
 	reach, err := r.reach(c.People(tx))
 	if err != nil {
 		return nil, err
@@ -106,15 +114,15 @@ func recall(c *store.Conversation, tx *store.Tx, q Question, query *search.Query
 	return found, nil
 }
 
-// asked is a question that is being answered.
-type asked struct {
+// recalled is a question that is being answered.
+type recalled struct {
 	Question
 	query    *search.Query
 	messages store.Messages
 }
 
 // reach returns which messages the question may find. A PersonError says that nobody has the name in By.
-func (r asked) reach(people store.People) (reach store.Reach, err error) {
+func (r recalled) reach(people store.People) (reach store.Reach, err error) {
 	reach = store.Reach{From: 1, To: r.messages.Next() - 1, Since: r.Since, Until: r.Until}
 	if r.Before > 0 {
 		reach.To = min(reach.To, r.Before-1)
@@ -126,7 +134,7 @@ func (r asked) reach(people store.People) (reach store.Reach, err error) {
 }
 
 // hits returns the messages that answer the question, in its order.
-func (r asked) hits(reach store.Reach) (hits []search.Hit) {
+func (r recalled) hits(reach store.Reach) (hits []search.Hit) {
 	isOldest := r.Order == oldest
 	if r.query.Wordless() && (reach.By != nil || reach.Assistant || !r.Since.IsZero() || !r.Until.IsZero() || r.Order != "") {
 		for _, seq := range r.messages.Sent(reach, isOldest, r.Limit) {
@@ -190,11 +198,13 @@ type weighed struct {
 func ranked(tx *store.Tx, f Filter) (chosen []weighed) {
 	in := tx.MemoriesIn(f.in)
 	query := search.Parse(f.Query, f.Asker, time.Now())
-	scores := query.Scores(in.Index())
+	query.Resembles(f.asked.memories(in, f.rows()))
+	scores, meaning := query.WithMeaning(query.Scores(in.Index()))
 	now := time.Now()
 	in.Among(slices.Collect(maps.Keys(scores)), f.rows(), f.Sort, func(m store.Memory) {
 		w := weighed{id: m.ID}
 		w.Add("words", scores[m.ID])
+		w.Add("meaning", meaning[m.ID])
 		if query.IsAbout(m.About, m.Speaker) {
 			w.Add("speaker", w.Total*(search.BySpeaker-1))
 		}

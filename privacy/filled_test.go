@@ -75,6 +75,9 @@ func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
 	storetest.Run(t, s, "UPDATE messages SET context = ? WHERE platform_id = 'm3'", "recalled: the "+secret)
 	storetest.Run(t, s, `INSERT INTO quotes (kind, source, message) SELECT 'message', (SELECT id FROM messages WHERE platform_id = 'm1'), id
 		FROM messages WHERE platform_id = 'm3' OR role = 'tool' ON CONFLICT DO NOTHING`)
+	storetest.Run(t, s, "INSERT INTO encoders (id, model, length, size) VALUES (1, 'm', 8, 8)")
+	storetest.Run(t, s, "INSERT INTO message_vectors (message, encoder, vector) SELECT id, 1, CAST(? AS BLOB) FROM messages WHERE platform_id = 'm1'", secret)
+	storetest.Run(t, s, "INSERT INTO memory_vectors (memory, encoder, vector) SELECT id, 1, CAST(? AS BLOB) FROM memories", secret)
 	return s, c
 }
 

@@ -66,8 +66,9 @@ func (p People) NamesOut() []Person {
 	return listRows(p.tx, scanPerson, namesOut, p.c.connector(), p.c.name, root, ParentOf(root))
 }
 
-// OptOut keeps a person out of memories from now on, and reports whether they were not yet.
+// OptOut keeps a person out of memories, and what they say out of the vectors, from now on, and reports whether they were not yet.
 func (p People) OptOut(who Person) (changed bool) {
+	p.dropVectors(who.ID)
 	return p.tx.do("INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		p.c.connector(), who.ID, who.Name, nowMillis())
 }

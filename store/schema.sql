@@ -208,6 +208,33 @@ CREATE TABLE memory_terms (
   PRIMARY KEY (term, conversation, memory)
 ) STRICT, WITHOUT ROWID;
 
+-- Models that turn texts into vectors, for search by meaning: the one that is used, and the one that is to replace it.
+CREATE TABLE encoders (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  model      TEXT NOT NULL CHECK (model <> ''), -- with its server: "nomic-embed-text@localhost:11434/v1"
+  length     INTEGER NOT NULL CHECK (length > 0), -- numbers of a vector, as the server sends it
+  size       INTEGER NOT NULL CHECK (size BETWEEN 1 AND length), -- numbers of a vector, as it is stored once there is a projection
+  projection BLOB,                              -- from length to size numbers; NULL: vectors are stored as they come
+  complete   INTEGER NOT NULL DEFAULT 0,        -- every text had its vector at one time
+  UNIQUE (model, length, size)
+) STRICT;
+
+-- The vectors of messages. A vector says what the text is about, so it is deleted with the text.
+CREATE TABLE message_vectors (
+  message INTEGER NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
+  encoder INTEGER NOT NULL REFERENCES encoders (id),
+  vector  BLOB NOT NULL, -- a signed byte for each number; empty: the server refuses the text
+  PRIMARY KEY (message, encoder)
+) STRICT, WITHOUT ROWID;
+
+-- The vectors of memories.
+CREATE TABLE memory_vectors (
+  memory  INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+  encoder INTEGER NOT NULL REFERENCES encoders (id),
+  vector  BLOB NOT NULL,
+  PRIMARY KEY (memory, encoder)
+) STRICT, WITHOUT ROWID;
+
 -- What was learnt about models.
 CREATE TABLE models (
   name            TEXT PRIMARY KEY CHECK (name <> ''), -- with its server: "gpt-4o@api.openai.com/v1"
@@ -389,7 +416,7 @@ CREATE INDEX quotes_message ON quotes (message);
 CREATE TABLE usage (
   conversation INTEGER NOT NULL REFERENCES conversations (id),
   day          TEXT NOT NULL CHECK (day GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'), -- in time_zone
-  kind         TEXT NOT NULL CHECK (kind IN ('turn', 'summary')),
+  kind         TEXT NOT NULL CHECK (kind IN ('turn', 'summary', 'embedding')),
   model        TEXT NOT NULL,
   long         INTEGER NOT NULL CHECK (long IN (0, 1)), -- the prompts were so long that the model cost more
   requests     INTEGER NOT NULL,
@@ -479,6 +506,16 @@ CREATE TRIGGER conversations_head AFTER UPDATE OF version ON conversations WHEN 
   DELETE FROM quotes WHERE message IN (SELECT id FROM messages INDEXED BY messages_context
     WHERE id BETWEEN new.id << 32 AND new.id << 32 | 4294967295 AND context <> '');
   UPDATE messages SET context = '' WHERE id BETWEEN new.id << 32 AND new.id << 32 | 4294967295 AND context <> '';
+END;
+
+-- A vector goes with the text that it was made of.
+CREATE TRIGGER message_vectors_text AFTER UPDATE OF text, attachments, deleted_at ON messages
+WHEN new.text <> old.text OR new.attachments <> old.attachments OR new.deleted_at IS NOT NULL BEGIN
+  DELETE FROM message_vectors WHERE message = old.id;
+END;
+
+CREATE TRIGGER memory_vectors_text AFTER UPDATE OF content ON memories WHEN new.content <> old.content BEGIN
+  DELETE FROM memory_vectors WHERE memory = old.id;
 END;
 
 CREATE VIEW messages_view AS SELECT

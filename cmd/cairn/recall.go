@@ -22,7 +22,8 @@ func newRecall(a *app) *cobra.Command {
 		Long: `Search memories, then messages, files and captions, without a model, and print the best matches
 first. A name in the question favours messages of that person, a date favours messages of that day; with --as,
 "I" and "my" mean that person. --by, --since and --until leave out all others; without a question they
-list the messages of that person and time. It works while the bot runs.
+list the messages of that person and time. It works while the bot runs. With [embeddings] in the settings,
+the question is sent to that server, and the meaning counts, too.
 
 With --json, a memory is an object with the key "memory". A message is an object with the keys
 "message", the whole text, and "match", the part that matches.`,
@@ -76,6 +77,9 @@ func (a *app) recall(cmd *cobra.Command, l recallQuery, question string) error {
 		return err
 	}
 	return a.withConversation(cmd.Context(), l.channel, func(db *store.Store, conversation *store.Conversation) error {
+		if err := a.searchByMeaning(cmd.Context(), db); err != nil {
+			return err
+		}
 		filter := q.Memories()
 		filter.Kind = l.kind
 		memories, _, err := memory.Of(conversation).List(cmd.Context(), filter)

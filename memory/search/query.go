@@ -31,6 +31,7 @@ type Query struct {
 	only    []int64 // the only messages to find, in order; nil: all
 	order   Order
 	pool    *Pool // what decides how rare a term is; nil: the index in which it is looked up
+	meaning *Meaning
 }
 
 // Pool counts the documents of several indexes together, so that scores of results from different ones can be compared.

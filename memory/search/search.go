@@ -82,6 +82,7 @@ func (q *Query) Messages(in Transcript, from, to int64, limit int) (hits []Hit) 
 		seqs = append(seqs, p.document)
 	}
 	seqs = q.addSaid(seqs, in)
+	seqs = q.withNearest(seqs, from, to)
 	for i := range traces { // read what was left out, around the messages that matter
 		if t := &traces[i]; t.common {
 			t.places = spread(t.read(func(term string) []words.Posting { return in.Around(term, seqs) }))
@@ -95,6 +96,7 @@ func (q *Query) Messages(in Transcript, from, to int64, limit int) (hits []Hit) 
 		}
 	}
 	addStretches(hits)
+	q.fuse(hits)
 	hits = q.sort(hits)
 	return hits[:min(limit, len(hits))]
 }
