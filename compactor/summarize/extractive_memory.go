@@ -156,7 +156,7 @@ func (s *statement) draft() (MemoryDraft, bool) {
 	}
 	size := 0
 	for _, p := range parts {
-		p.text = withDates(p.text, p.of.Time, false)
+		p.text = withDates(p.text, p.of.Time)
 		size += tokens.Estimate(p.text)
 	}
 	if size > maxMemory && parts[0] == s {

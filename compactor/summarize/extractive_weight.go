@@ -13,10 +13,11 @@ import (
 
 const (
 	numberWeight     = 0.15
-	timeWeight       = 1.2
-	nameWeight       = 0.8 // of each proper noun or quotation, two at most
+	timeWeight       = 1.7
+	nameWeight       = 0.6 // of each proper noun or quotation, two at most
 	selfWeight       = 0.8 // of the speaker about themselves
 	questionFactor   = 0.2
+	answerFactor     = 1.2 // after a question of somebody else
 	youFactor        = 0.5 // about the other person
 	shortFactor      = 0.3 // fewer than three terms
 	attachmentWeight = 0.9
@@ -39,6 +40,9 @@ func (s *sentence) judge(names map[string]bool) {
 	}
 	if t.you && !t.self {
 		s.weight *= youFactor
+	}
+	if s.answers {
+		s.weight *= answerFactor
 	}
 	telling := concrete(s.terms, names)
 	if words.EndsInQuestion(s.text) {
