@@ -25,8 +25,8 @@ are for a window of 8192.
 
 func newRetention() *benchmark {
 	var windows []int
-	b := newBenchmark("retention DIR", "Measure what a long conversation retains without a model", retentionHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
-		return measureRetention(ctx, s, dir, windows)
+	b := newBenchmark("retention DIR", "Measure what a long conversation retains without a model", retentionHelp, func(ctx context.Context, s *screen, dirs []string) (result, error) {
+		return measureRetention(ctx, s, dirs[0], windows)
 	})
 	b.integers(&windows, "window", []int{4096, 8192, 16384}, 4096, 1_000_000, "`N,…` tokens of the windows")
 	return b

@@ -14,7 +14,7 @@ import (
 
 // The weights of times, see also those in rank.go and search.go.
 const (
-	unspoken = 2.0 // for a message of the time that the question names, whatever its words
+	unspoken = 2.5 // for a message of the time that the question names, whatever its words
 	fading   = 2.0 // days: for messages before and after that time, it decays
 	onDate   = 2.0 // written in the time that the question names, or within a week after it: people report later what they did
 	withTime = 2.0 // the question asks when, and the message says a time
