@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"cairn/privacy"
 	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 // Small models write facts in many forms.
@@ -53,4 +55,16 @@ func TestFactsSayWhenTheyAreTrue(t *testing.T) {
 	check.Equal(t, "for a model", details(t, c.Store(), 1).Period(), "since 2019, was so until 2022-05, ")
 	check.Equal(t, "for a model", details(t, c.Store(), 2).Period(), "since 2022-05, in doubt, ")
 	check.Len(t, "active", searched(t, c, "home", 5), 2)
+}
+
+// Who opted out is in no field of a memory.
+func TestFactsOfThoseWhoOptedOut(t *testing.T) {
+	c := cities(t, 3)
+	sayHello(t, c, 9, "u7", "Carl")
+	check.Must(privacy.Of(c).OptOut(ctx, "u7", "Carl", true))(t)
+	for _, more := range []string{`"also": ["Carl"]`, `"attribute": "home", "value": "Carl's house"`} {
+		arguments := fmt.Sprintf(`{"content": "Ann's home is in Lisbon", "kind": "fact", "messages": [1], %s}`, more)
+		_, err := storetest.Call(toolsAt(c, 3), "memory_save", arguments)
+		check.That(t, err != nil, "%s is saved", more)
+	}
 }
