@@ -257,15 +257,13 @@ func saveTool(worker bool, save func(context.Context, draft) (llm.Result, error)
 			`"kind":{"type":"string","enum":%s},`+
 			`"importance":{"type":"number","minimum":0,"maximum":1},`+
 			`"messages":{"type":"array","items":{"type":"integer"},"description":"numbers of the messages that say it"},`+
-			`"about":{"type":"string","description":"whom or what it is about, by name"},`+
-			`"attribute":{"type":"string","description":"only for what has one value at a time: home, employer, launch date"},`+
-			`"value":{"type":"string","description":"the value: Lisbon"},`+
-			`"since":{"type":"string","description":"when it began or happens: 2026-05-08, 2026-05 or 2026"},`+
-			`"until":{"type":"string"},`+
-			`"also":{"type":"array","items":{"type":"string"},"description":"class words to find it by: country, sport, pet"},`+
-			`"supersedes":{"type":"integer","description":"id of the memory this one takes the place of"},`+
-			`"expires":{"type":"string","description":"when it will not matter any more: a day as 2026-05-08, a time as 2026-05-08T15:00Z, `+
-			`or a while from when it was said, as 36h, 3d or 2w; leave it out for what lasts"}},"required":[%s]}}},"required":["memories"]}`,
+			`"about":{"type":"string","description":"whom or what it is about"},`+
+			`"attribute":{"type":"string","description":"what has one value at a time: home"},`+
+			`"value":{"type":"string","description":"Lisbon"},`+
+			`"since":{"type":"string","description":"2026-05-08, 2026-05, 2026"},"until":{"type":"string"},`+
+			`"also":{"type":"array","items":{"type":"string"},"description":"class words: city"},`+
+			`"supersedes":{"type":"integer","description":"id of the memory it replaces"},`+
+			`"expires":{"type":"string","description":"if it will not last: 2026-05-08, 2026-05-08T15:00Z, 36h, 3d"}},"required":[%s]}}},"required":["memories"]}`,
 			maxContent, kindsJSON(), required)),
 		Run: func(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 			return saveItems(ctx, readItems(arguments), save)
