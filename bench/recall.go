@@ -8,7 +8,6 @@ import (
 	"cairn/chat"
 	"cairn/memory"
 	"cairn/simulate"
-	"cairn/store"
 )
 
 const recallHelp = `Recall imports the recordings of DIR, asks each question in its own conversation, without a model,
@@ -22,18 +21,13 @@ tokens        prompt tokens of the first 10
 talk in the words of DIR: in many of 2000 messages, and in one of --rows. The fastest of three tries
 counts. Targets are for 100000 rows.
 
-With --embeddings, messages and questions get vectors from a server with OpenAI's interface, and a
-search also compares these. The texts of DIR are sent to it; OPENAI_API_KEY is its key.
-
 ` + recordingsHelp
 
 func newRecall() *benchmark {
 	var rows int
-	var by embeddingServer
 	b := newBenchmark("recall DIR", "Measure how well and how fast search finds messages", recallHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
-		return measureRecall(ctx, s, dir, rows, by)
+		return measureRecall(ctx, s, dir, rows)
 	})
-	by.addTo(b)
 	b.integer(&rows, "rows", 100_000, ordinaryTalk, 10_000_000, "`N` messages for the latency measurement; 1000000 takes minutes")
 	return b
 }
@@ -91,17 +85,17 @@ type recalled struct {
 	targets
 }
 
-func measureRecall(ctx context.Context, s *screen, dir string, rows int, by embeddingServer) (r recalled, err error) {
+func measureRecall(ctx context.Context, s *screen, dir string, rows int) (r recalled, err error) {
 	all, err := readRecordings(dir)
 	if err != nil {
 		return r, err
 	}
-	r, err = ask(ctx, s, all, by)
+	r, err = ask(ctx, s, all)
 	if err != nil {
 		return r, err
 	}
 	for _, messages := range []int{ordinaryTalk, rows} {
-		p, err := measurePace(ctx, s, all, rows/messages, messages, by)
+		p, err := measurePace(ctx, s, all, rows/messages, messages)
 		if err != nil {
 			return r, err
 		}
@@ -115,7 +109,7 @@ func measureRecall(ctx context.Context, s *screen, dir string, rows int, by embe
 var categoryNames = map[int]string{1: "several messages", 2: "time", 3: "general knowledge too", 4: "one message"}
 
 // ask asks all questions of all recordings, with and without a typo.
-func ask(ctx context.Context, s *screen, all []recording, by embeddingServer) (result recalled, err error) {
+func ask(ctx context.Context, s *screen, all []recording) (result recalled, err error) {
 	db, err := openStore(ctx, "")
 	if err != nil {
 		return result, err
@@ -124,18 +118,11 @@ func ask(ctx context.Context, s *screen, all []recording, by embeddingServer) (r
 	categories := map[int]*quality{}
 	result.All.Name = "all"
 	result.Typos.Name = "one typo each"
-	in := make([]*store.Conversation, len(all))
-	for i, recording := range all {
-		in[i], err = db.conversation(ctx, "bench:recall/"+recording.name, recording.said)
+	for _, recording := range all {
+		conv, err := db.conversation(ctx, "bench:recall/"+recording.name, recording.said)
 		if err != nil {
 			return result, err
 		}
-	}
-	if err := by.fill(ctx, s, db.Store); err != nil {
-		return result, err
-	}
-	for i, recording := range all {
-		conv := in[i]
 		here := quality{Name: recording.name}
 		for i, q := range recording.asked {
 			s.progress("%s: question %d of %d", recording.name, i+1, len(recording.asked))

@@ -114,7 +114,7 @@ func (r *retained) judge() {
 		answer, evidence float64
 	}{
 		{"context", k.Context, 70, 45},
-		{"with memory search", k.Memories, 72, 50}, // few are kept: messages are what retains the rest
+		{"with memory search", k.Memories, 77, 62},
 		{"with transcript search", k.Transcript, 86, 90},
 	} {
 		r.Targets = append(r.Targets,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"cairn/channel/access"
@@ -183,4 +184,13 @@ func (c *conversation) workGuarded(ctx context.Context, resume bool) (err error)
 		}
 	}()
 	return c.work(ctx, resume)
+}
+
+// askWaiters asks who still waits.
+func (c *conversation) askWaiters() {
+	c.runs.waiters = slices.DeleteFunc(c.runs.waiters, func(ask func() bool) bool {
+		ended := true
+		c.guard(func() { ended = ask() })
+		return ended
+	})
 }

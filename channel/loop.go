@@ -3,7 +3,6 @@ package channel
 import (
 	"context"
 	"math"
-	"slices"
 	"sync"
 	"time"
 
@@ -184,15 +183,6 @@ func (c *conversation) runLoop(leave func() bool) {
 		}
 		c.askWaiters()
 	}
-}
-
-// askWaiters asks who still waits.
-func (c *conversation) askWaiters() {
-	c.runs.waiters = slices.DeleteFunc(c.runs.waiters, func(ask func() bool) bool {
-		ended := true
-		c.guard(func() { ended = ask() })
-		return ended
-	})
 }
 
 // handle runs a posted event, and what follows from it.

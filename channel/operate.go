@@ -25,9 +25,6 @@ type Operator struct{ hub *Hub }
 // Operator returns the operator's side of the hub.
 func (h *Hub) Operator() Operator { return Operator{h} }
 
-// CountUsage adds the usage of a model that no conversation has used, such as that of embeddings, to what budgets count.
-func (o Operator) CountUsage(used store.Usage) { o.hub.access.Count(used) }
-
 // Activity returns what an open conversation is doing, without blocking; ok is false if it is not open.
 func (o Operator) Activity(name string) (g Activity, ok bool) {
 	c, err := o.hub.find(name, nil)

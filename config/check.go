@@ -37,7 +37,6 @@ func (c *checker) check() {
 	}
 	c.checkWeb()
 	c.checkModels()
-	c.checkEmbeddings()
 	c.checkAgents()
 	c.checkTools()
 	c.checkHooks()

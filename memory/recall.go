@@ -25,37 +25,11 @@ import (
 // Question is a search in the conversation's messages.
 type Question struct {
 	Text   string
-	By     string    // whose messages: a name, or a part of it; a platform ID; "me", the asker; "assistant"; empty: everybody's
-	Since  time.Time // only messages of that time or later; zero: all
-	Until  time.Time // only messages before that time; zero: all
-	Order  string    // one of Orders; empty: best, or, without a word to search for, newest
 	Asker  string    // the name of who asks: "I" in Text means them; empty: not known
 	Limit  int       // how many messages at most, never more than 1000; 0 or less: none
 	Before int64     // only messages with a smaller seq; 0: all
+	Since  time.Time // only messages of that time or later; zero: all
 	Now    time.Time // when it is asked: "last week" is the week before it; zero: now
-}
-
-// Orders are the orders of messages that answer a question: the best first, or by time.
-var Orders = []string{best, newest, oldest}
-
-const (
-	best   = "best"
-	newest = "newest"
-	oldest = "oldest"
-)
-
-// IsEmpty reports whether it asks for nothing: neither for words, nor for a person, a time or an order.
-func (q Question) IsEmpty() bool {
-	return strings.TrimSpace(q.Text) == "" && q.By == "" && q.Since.IsZero() && q.Until.IsZero() && q.Order == ""
-}
-
-// SaysMe reports whether By is a word for the person who asks, such as "me".
-func SaysMe(by string) bool { return search.SaysMe(by) }
-
-// Memories returns the filter of memories with the same words, person, time and order.
-func (q Question) Memories() Filter {
-	sort := map[string]string{newest: "said", oldest: "oldest"}[q.Order]
-	return Filter{Query: q.Text, Asker: q.Asker, About: q.By, Since: q.Since, Until: q.Until, Sort: sort, Limit: q.Limit}
 }
 
 // Found is a message that a recall found.
@@ -71,26 +45,13 @@ type Found struct {
 type Part = search.Part
 
 // Recall returns the messages about what q asks, best first; of equally good ones the newer first. It finds a message by its own
-// words and by those just before and after it, and no results of the bot's own memory tools. If q has no word to search for, but a
-// person, a time or an order, it returns the messages of that person and time. The cost of a question is bounded, however long the
-// conversation is. A PersonError says that nobody has the name in By.
+// words and by those just before and after it, and no results of the bot's own memory tools. The cost of a question is
+// bounded, however long the conversation is.
 func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
-	if q.Limit <= 0 || q.Before < 0 || q.IsEmpty() {
+	if q.Limit <= 0 || q.Before < 0 {
 		return nil, nil
 	}
-	query := q.parse()
-	meaning := encode(ctx, ms.c, query, q.Text)
-	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) []Found {
-		messages := ms.c.Messages(tx)
-		before := messages.Next()
-		if q.Before > 0 {
-			before = min(q.Before, before)
-		}
-		query.Resembles(meaning.messages(messages, before))
-		found, err := recall(ms.c, tx, q, query)
-		tx.Fail(err)
-		return found
-	})
+	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) []Found { return recall(ms.c.Messages(tx), q, q.parse()) })
 }
 
 func (q Question) parse() *search.Query {
@@ -98,67 +59,24 @@ func (q Question) parse() *search.Query {
 }
 
 // recall returns the messages of a conversation that answer q, which is parsed as query.
-func recall(c *store.Conversation, tx *store.Tx, q Question, query *search.Query) (found []Found, err error) {
+func recall(messages store.Messages, q Question, query *search.Query) (found []Found) {
 	const limit = 1000 // messages that one question finds
-	q.Limit = min(q.Limit, limit)
-	r := recalled{q, query, c.Messages(tx)}
-	reach, err := r.reach(c.People(tx))
-	if err != nil {
-		return nil, err
+	from := int64(1)
+	before := messages.Next()
+	if q.Before > 0 {
+		before = min(q.Before, before)
 	}
-	for _, hit := range r.hits(reach) {
-		for _, m := range r.messages.At(hit.Seq) {
+	if !q.Since.IsZero() {
+		from = messages.Since(q.Since, before)
+	}
+	index := messageIndex{messages.Index(before), q.Since}
+	for _, hit := range query.Messages(index, from, before-1, min(q.Limit, limit)) {
+		for _, m := range messages.At(hit.Seq) {
 			found = append(found, Found{Message: m, Score: hit.Total, Parts: hit.Parts, query: query})
 		}
 	}
-	return found, nil
+	return found
 }
-
-// recalled is a question that is being answered.
-type recalled struct {
-	Question
-	query    *search.Query
-	messages store.Messages
-}
-
-// reach returns which messages the question may find. A PersonError says that nobody has the name in By.
-func (r recalled) reach(people store.People) (reach store.Reach, err error) {
-	reach = store.Reach{From: 1, To: r.messages.Next() - 1, Since: r.Since, Until: r.Until}
-	if r.Before > 0 {
-		reach.To = min(reach.To, r.Before-1)
-	}
-	if r.By != "" {
-		reach.By, reach.Assistant, err = authorsOf(r.By, r.Asker, people.Named())
-	}
-	return r.messages.Within(reach), err
-}
-
-// hits returns the messages that answer the question, in its order.
-func (r recalled) hits(reach store.Reach) (hits []search.Hit) {
-	isOldest := r.Order == oldest
-	if r.query.Wordless() && (reach.By != nil || reach.Assistant || !r.Since.IsZero() || !r.Until.IsZero() || r.Order != "") {
-		for _, seq := range r.messages.Sent(reach, isOldest, r.Limit) {
-			hits = append(hits, search.Hit{Message: search.Message{Seq: seq}})
-		}
-		return hits
-	}
-	var seqs []int64
-	if reach.By != nil {
-		seqs = r.messages.By(reach, isOldest)
-		slices.Sort(seqs)
-		r.query.Only(seqs)
-	}
-	limit := r.Limit
-	if reach.Assistant {
-		limit = max(limit, assistantAmong)
-	}
-	r.query.In(map[string]search.Order{newest: search.NewestFirst, oldest: search.OldestFirst}[r.Order])
-	hits = r.query.Messages(messageIndex{r.messages.Index(reach.To + 1), reach, seqs, isOldest}, reach.From, reach.To, limit)
-	return hits[:min(r.Limit, len(hits))]
-}
-
-// assistantAmong is among how many of the best messages the bot's own are searched: no index has its messages.
-const assistantAmong = 500
 
 // Passage returns the part of the message most relevant to the question, at most most characters of its text, and what came with
 // it: names, captions, and as many characters of the contents of the most relevant file. "…" marks what is left out.
@@ -185,9 +103,6 @@ func (f Found) Passage(limit int) string {
 // byImportance is the most that importance adds, as a share of the score of the words.
 const byImportance = 0.2
 
-// bySuperseded is what a memory loses that was true before another one, as a share of its score.
-const bySuperseded = 0.5
-
 // weighed is a memory with its score.
 type weighed struct {
 	id int64
@@ -198,63 +113,22 @@ type weighed struct {
 func ranked(tx *store.Tx, f Filter) (chosen []weighed) {
 	in := tx.MemoriesIn(f.in)
 	query := search.Parse(f.Query, f.Asker, time.Now())
-	query.Resembles(f.asked.memories(in, f.rows()))
-	scores, meaning := query.WithMeaning(query.Scores(in.Index()))
+	scores := query.Scores(in.Index())
 	now := time.Now()
 	in.Among(slices.Collect(maps.Keys(scores)), f.rows(), f.Sort, func(m store.Memory) {
 		w := weighed{id: m.ID}
 		w.Add("words", scores[m.ID])
-		w.Add("meaning", meaning[m.ID])
 		if query.IsAbout(m.About, m.Speaker) {
 			w.Add("speaker", w.Total*(search.BySpeaker-1))
 		}
 		w.Add("importance", w.Total*byImportance*m.Importance)
 		w.Add("age", w.Total*byImportance*(decayed(m, now)-m.Importance)/(1+byImportance*m.Importance))
-		if m.State == "superseded" {
-			w.Add("superseded", -w.Total*bySuperseded)
-		}
 		chosen = append(chosen, w)
 	})
 	if f.Sort == "" {
 		slices.SortStableFunc(chosen, func(x, y weighed) int { return cmp.Compare(y.Total, x.Total) })
 	}
 	return chosen
-}
-
-// once leaves one of the results that say the same about the same person in different conversations: the asking conversation's own,
-// else the best. Each conversation keeps a row of its own, because one may be closed, erased or stop sharing without the other.
-func once(tx *store.Tx, f Filter, chosen []weighed) []weighed {
-	if f.in.Of == nil {
-		return chosen // the owner sees every row
-	}
-	var ids []int64
-	for _, w := range chosen {
-		ids = append(ids, w.id)
-	}
-	rows := map[int64]store.Memory{}
-	for _, m := range tx.MemoriesIn(f.in).SaidElsewhere(ids) {
-		rows[m.ID] = m
-	}
-	kept := map[string]store.Memory{} // by what is said about whom
-	dropped := map[int64]bool{}
-	for _, w := range chosen {
-		m, elsewhere := rows[w.id]
-		if !elsewhere {
-			continue
-		}
-		key := strings.Join(append(store.FactWords(m.Content), m.About, m.AboutID), "\n")
-		before, again := kept[key]
-		switch {
-		case !again:
-			kept[key] = m
-		case m.Conversation == f.in.Of.Name() && before.Conversation != m.Conversation:
-			dropped[before.ID] = true
-			kept[key] = m
-		case before.Conversation != m.Conversation:
-			dropped[m.ID] = true
-		}
-	}
-	return slices.DeleteFunc(chosen, func(w weighed) bool { return dropped[w.id] })
 }
 
 // lasting is the share of its importance that a memory keeps at any age.

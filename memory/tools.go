@@ -6,15 +6,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"cairn/chat"
 	"cairn/internal/tokens"
-	"cairn/internal/words"
 	"cairn/llm"
 	"cairn/store"
 )
@@ -58,19 +55,14 @@ func (ms Memories) Tools(o ToolOptions) []llm.Tool {
 			Parameters: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
 				`"query":{"type":"string","description":"words to search for"},`+
 				`"kind":{"type":"string","enum":%s},`+
-				`"about":{"type":"string","description":"a person"},"since":{"type":"string"},"until":{"type":"string"},`+
-				orderJSON+
 				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, kindsJSON(), maxFound)),
 			Run: b.search,
 		},
 		{
 			Name:        "recall",
-			Description: "Search the transcript of this conversation for what was said, word for word, however long ago, files and captions too. Of long ones the part that fits is shown. An empty query lists.",
+			Description: "Search the transcript of this conversation for what was said, word for word, however long ago, files and captions too. Of long ones the part that fits is shown.",
 			Parameters: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
 				`"query":{"type":"string","description":"words to search for"},`+everywhere+
-				`"by":{"type":"string","description":"who wrote it: a name, or assistant"},`+
-				`"since":{"type":"string","description":"2026-05-08, yesterday, last week"},"until":{"type":"string"},`+
-				orderJSON+
 				`"limit":{"type":"integer","minimum":1,"maximum":%d}},"required":["query"]}`, maxFound)),
 			Run: b.recall,
 		},
@@ -87,16 +79,11 @@ func (ms Memories) Tools(o ToolOptions) []llm.Tool {
 	}
 }
 
-// orderJSON is the parameter for the order.
-const orderJSON = `"order":{"type":"string","enum":["best","newest","oldest"]},`
-
 // searchArguments are a model's arguments of memory_search and recall.
 type searchArguments struct {
-	Query string
-	Kind  string
-	Limit int
-
-	By, About, Since, Until, Order loose
+	Query string `json:"query"`
+	Kind  string `json:"kind"`
+	Limit int    `json:"limit"`
 
 	Everywhere bool `json:"everywhere"`
 
@@ -106,12 +93,7 @@ type searchArguments struct {
 
 func (b toolbox) readSearch(ctx context.Context, arguments json.RawMessage) (s searchArguments, err error) {
 	if err := json.Unmarshal(arguments, &s); err != nil {
-		return s, fmt.Errorf("the arguments cannot be read (%w): limit is an integer, all others are texts", err)
-	}
-	for _, field := range []*loose{&s.By, &s.About, &s.Since, &s.Until} {
-		if saysNothing[strings.ToLower(string(*field))] {
-			*field = ""
-		}
+		return s, fmt.Errorf("the arguments cannot be read (%w): query and kind are texts, limit is an integer", err)
 	}
 	if s.Limit < 0 {
 		return s, fmt.Errorf("limit is %d: it must be from 1 to %d", s.Limit, maxFound)
@@ -124,29 +106,12 @@ func (b toolbox) readSearch(ctx context.Context, arguments json.RawMessage) (s s
 	return s, err
 }
 
-// saysNothing are words that small models write in place of leaving a field out.
-var saysNothing = words.Set("none null any anyone anybody all everyone everybody anytime always")
-
-// question returns what the model asks for.
-func (s searchArguments) question() (Question, error) {
-	q := Question{Text: s.Query, Asker: s.asker, Limit: s.Limit, Before: s.turn}
-	return Fields{string(s.By), string(s.Since), string(s.Until), string(s.Order)}.Read(q, time.Now())
-}
-
 func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 	s, err := b.readSearch(ctx, arguments)
 	if err != nil {
 		return llm.Result{}, err
 	}
-	q, err := s.question()
-	if err != nil {
-		return llm.Result{}, err
-	}
-	filter := q.Memories()
-	filter.Kind = s.Kind
-	filter.State = "known"
-	filter.About = string(s.About)
-	found, total, err := Of(b.c).List(ctx, filter)
+	found, total, err := Of(b.c).List(ctx, Filter{Query: s.Query, Asker: s.asker, Kind: s.Kind, Limit: s.Limit})
 	if err != nil {
 		return llm.Result{}, err
 	}
@@ -158,9 +123,6 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (llm.Res
 		When     string  `json:"when"`
 		Messages []int64 `json:"messages,omitempty"` // of this conversation
 		From     string  `json:"from,omitempty"`     // another conversation, whose messages are out of reach
-		Since    string  `json:"since,omitempty"`
-		Until    string  `json:"until,omitempty"`
-		Note     string  `json:"note,omitempty"` // was so, in doubt
 	}
 	answer := struct {
 		Memories []memory `json:"memories"`
@@ -168,9 +130,6 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (llm.Res
 	}{[]memory{}, total}
 	for _, m := range found {
 		one := memory{ID: m.ID, Kind: m.Kind, Content: m.Content, Who: m.Speaker, When: chat.Time(m.SaidAt.Local()), Messages: m.Sources}
-		one.Since = m.Since
-		one.Until = cmp.Or(m.Ended, m.Until)
-		one.Note = m.Doubt()
 		if m.Conversation != b.c.Name() {
 			one.Messages = nil
 			one.From = m.Conversation
@@ -191,13 +150,7 @@ func (b toolbox) recall(ctx context.Context, arguments json.RawMessage) (llm.Res
 	if err != nil {
 		return llm.Result{}, err
 	}
-	q, err := s.question()
-	if err == nil && q.IsEmpty() {
-		err = errors.New(`send words to search for in query, or a person in by, or a time in since: {"query": "hotel"}, {"query": "", "by": "Ada", "since": "yesterday"}`)
-	}
-	if err != nil {
-		return llm.Result{}, err
-	}
+	q := Question{Text: s.Query, Asker: s.asker, Limit: s.Limit, Before: s.turn}
 	if s.Everywhere && b.Everywhere != nil {
 		return b.recallEverywhere(ctx, q)
 	}
@@ -310,12 +263,7 @@ func saveTool(worker bool, save func(context.Context, draft) (llm.Result, error)
 			`"kind":{"type":"string","enum":%s},`+
 			`"importance":{"type":"number","minimum":0,"maximum":1},`+
 			`"messages":{"type":"array","items":{"type":"integer"},"description":"numbers of the messages that say it"},`+
-			`"about":{"type":"string","description":"whom or what it is about, by name"},`+
-			`"attribute":{"type":"string","description":"only for what has one value at a time: home, employer, launch date"},`+
-			`"value":{"type":"string","description":"the value: Lisbon"},`+
-			`"since":{"type":"string","description":"when it began or happens: 2026-05-08, 2026-05 or 2026"},`+
-			`"until":{"type":"string"},`+
-			`"also":{"type":"array","items":{"type":"string"},"description":"class words to find it by: country, sport, pet"},`+
+			`"about":{"type":"string","description":"the speaker it is about, by name"},`+
 			`"supersedes":{"type":"integer","description":"id of the memory this one takes the place of"},`+
 			`"expires":{"type":"string","description":"when it will not matter any more: a day as 2026-05-08, a time as 2026-05-08T15:00Z, `+
 			`or a while from when it was said, as 36h, 3d or 2w; leave it out for what lasts"}},"required":[%s]}}},"required":["memories"]}`,

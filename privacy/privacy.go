@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"cairn/memory"
 	"cairn/store"
 )
 
@@ -153,11 +152,12 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int64, e *Erased) (left bool) {
 	of := c.Traces(tx, store.Person{ID: author})
 	theirs := of.OldestMemories(upto, maxErased)
-	var changed []int64
+	var deleted []int64
 	for _, m := range theirs {
-		changed = append(changed, memory.Delete(c, tx, m)...)
+		c.Memories(tx).Delete(m)
+		deleted = append(deleted, m.ID)
 	}
-	c.Messages(tx).ForgetQuotes(changed, true)
+	c.Messages(tx).ForgetQuotes(deleted, true)
 	if len(theirs) == maxErased {
 		return true
 	}

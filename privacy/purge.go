@@ -75,7 +75,7 @@ func purge(c *store.Conversation, tx *store.Tx) {
 		deleteAll(t, tx, threads.QuotedBy(t))
 	}
 	c.Messages(tx).ForgetQuotes(c.Memories(tx).Numbers(), true)
-	c.Messages(tx).ForgetElsewhere(1, store.MaxSeq)
+	tx.ForgetElsewhere(c, 1, store.MaxSeq)
 	tx.Purge(c)
 }
 

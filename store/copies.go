@@ -35,10 +35,10 @@ func (ms Messages) changedElsewhere(e llm.Elsewhere) bool {
 	return !exists(ms.tx, "SELECT 1 FROM messages WHERE id = ? AND deleted_at IS NULL AND (changed_with IS NULL OR changed_with <= ?)", e.Number, e.Version)
 }
 
-// Number returns a message's number among those of all conversations, and its conversation's version.
-func (ms Messages) Number(seq int64) llm.Elsewhere {
-	version := getValue[int64](ms.tx, "SELECT version FROM conversations WHERE id = ?", ms.c.id)
-	return llm.Elsewhere{Number: ms.c.rowID(seq), Version: version}
+// Elsewhere names a message of a conversation for quotes of it in others.
+func (t *Tx) Elsewhere(c *Conversation, seq int64) llm.Elsewhere {
+	version := getValue[int64](t, "SELECT version FROM conversations WHERE id = ?", c.id)
+	return llm.Elsewhere{Number: c.rowID(seq), Version: version}
 }
 
 // DeletedCopyText replaces the result of a tool that found a deleted message.
@@ -192,10 +192,10 @@ func (ms Messages) ForgetQuotes(memories []int64, answers bool) {
 	}
 }
 
-// ForgetElsewhere empties the answers of tools in other conversations that quote messages between two seqs.
-func (ms Messages) ForgetElsewhere(from, to int64) {
-	low, high := ms.c.rowRange(from, to)
-	ms.removeQuotes("q.kind = 'message' AND q.source BETWEEN ? AND ? AND q.message >> 32 <> ?", low, high, ms.c.id)
+// ForgetElsewhere empties the answers of tools in other conversations that quote messages of c between two seqs.
+func (t *Tx) ForgetElsewhere(c *Conversation, from, to int64) {
+	low, high := c.rowRange(from, to)
+	c.Messages(t).removeQuotes("q.kind = 'message' AND q.source BETWEEN ? AND ? AND q.message >> 32 <> ?", low, high, c.id)
 }
 
 // removeQuotes removes the quotes q, in messages m, that meet a condition. Their conversations get a new version.

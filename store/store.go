@@ -60,13 +60,12 @@ type Store struct {
 	damage   firstError  // that a read or a write has met
 	shared   bool
 	log      *slog.Logger
-	unlock   func() error           // of the folder; nil when shared
-	write    *sql.DB                // one connection: writers wait for each other here, not in SQLite
-	queue    chan struct{}          // has the writer that uses the connection; the others wait in order, which database/sql does not keep
-	read     *sql.DB                // a pool that cannot write
-	Sharing  atomic.Bool            // whether conversations recall each other's memories
-	Encode   atomic.Pointer[Encode] // nil: searches are by words alone
-	arrivals sync.Map               // when the waiting messages of this process were delivered, by waitingMessage
+	unlock   func() error  // of the folder; nil when shared
+	write    *sql.DB       // one connection: writers wait for each other here, not in SQLite
+	queue    chan struct{} // has the writer that uses the connection; the others wait in order, which database/sql does not keep
+	read     *sql.DB       // a pool that cannot write
+	Sharing  atomic.Bool   // whether conversations recall each other's memories
+	arrivals sync.Map      // when the waiting messages of this process were delivered, by waitingMessage
 	pauses   atomic.Pointer[pauses]
 
 	rewritten int64 // the newest deletion that VACUUM has taken out of the database, see EraseFiles

@@ -7,14 +7,16 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"cairn/chat"
 	"cairn/internal/tokens"
+	"cairn/transcript"
 )
 
-// Extract summarizes messages in at most target tokens: under each day one line of each speaker, with the most
-// informative sentences in their order. Repetitions do not count, and sentences with words
-// of focus are preferred. The memories are at most maxMemories sentences in which people describe
+// Extract summarizes messages in at most target tokens: under each day and speaker, the most
+// informative sentences in their order. Repetitions do not count, and sentences with words of focus
+// are preferred. The memories are at most maxMemories sentences in which people describe
 // themselves, decide, plan or state a preference, best first, and at most one for two messages of
 // people.
 //
@@ -33,8 +35,8 @@ func Extract(messages []chat.Message, target, maxMemories int, focus string, oth
 	lines := newLines(texts, sentences, target, focus)
 	c := choose(sentences, target-lines.tokens(), others)
 	spoken := write(slices.Clone(c.chosen), target-lines.tokens())
-	s := Summary{Text: lines.above(spokenText(spoken), target), Memories: Memories(messages, maxMemories)}
-	s.Lines = restingOn(spoken, s.Text)
+	s := Summary{Text: lines.above(spokenText(spoken), target), Memories: draftMemories(messages, sentences, maxMemories)}
+	s.Lines = restingOn(messages, spoken, s.Text)
 	if len(texts) > 0 {
 		s.Sources = []int64{0}
 	}
@@ -105,16 +107,13 @@ func (c *chooser) take(room int) (took bool) {
 		last := len(c.queue) - 1
 		s := c.queue[last]
 		c.queue = c.queue[:last]
-		if s.taken { // another one needed it
-			continue
-		}
 		if score := c.scoreOf(s); score < s.score {
 			s.score = score
 			at, _ := slices.BinarySearchFunc(c.queue, s, byScore)
 			c.queue = slices.Insert(c.queue, at, s)
 			continue
 		}
-		cost := s.cost()
+		cost := s.tokens
 		if !c.speech[s.speech()] {
 			cost += s.label
 		}
@@ -126,58 +125,40 @@ func (c *chooser) take(room int) (took bool) {
 		}
 		room -= cost
 		took = true
-		c.choose(s)
+		s.taken = true
+		c.chosen = append(c.chosen, s)
+		c.speech[speech{day: s.day}] = true
+		c.speech[s.speech()] = true
+		c.messages[s.message] = true
+		for _, term := range s.terms {
+			c.covered[term] = true
+		}
 	}
 	return took
 }
 
-// choose adds a sentence to the choice, behind those that it needs.
-func (c *chooser) choose(s *sentence) {
-	if s.needs != nil && !s.needs.taken {
-		c.choose(s.needs)
-	}
-	s.taken = true
-	c.chosen = append(c.chosen, s)
-	c.speech[speech{day: s.day}] = true
-	c.speech[s.speech()] = true
-	c.messages[s.message] = true
-	for _, term := range s.terms {
-		c.covered[term] = true
-	}
-}
-
 const (
-	repeatFactor = 0.4  // for a term that was already chosen
+	repeatFactor = 0.3  // for a term that was already chosen
 	secondFactor = 0.35 // for a sentence whose message has another chosen one
 )
 
 // dayTokens is the cost of a line with a date, usually without its year.
 const dayTokens = 4
 
-// cost returns the tokens of a sentence and of those that it needs.
-func (s *sentence) cost() (tokens int) {
-	for ; s != nil && !s.taken; s = s.needs {
-		tokens += s.tokens
-	}
-	return tokens
-}
-
 func (c *chooser) scoreOf(s *sentence) float64 {
 	sum := 0.0
-	for one := s; one != nil && !one.taken; one = one.needs {
-		for _, term := range one.terms {
-			if c.covered[term] {
-				sum += repeatFactor * c.rarity[term]
-			} else {
-				sum += c.rarity[term]
-			}
+	for _, term := range s.terms {
+		if c.covered[term] {
+			sum += repeatFactor * c.rarity[term]
+		} else {
+			sum += c.rarity[term]
 		}
 	}
 	if c.messages[s.message] {
 		sum *= secondFactor
 	}
 	// The square root: two short sentences are more informative than a long one.
-	return s.weight * math.Sqrt(sum) / float64(s.cost())
+	return s.weight * math.Sqrt(sum) / math.Pow(float64(s.tokens), 0.85)
 }
 
 // rarities returns for each term the logarithm of how rare it is among the sentences.
@@ -192,4 +173,101 @@ func rarities(sentences []*sentence) map[string]float64 {
 		rarity[term] = math.Log(1 + float64(len(sentences))/n)
 	}
 	return rarity
+}
+
+// spokenLine is a line of sentences of one speaker, or a line with the day of those below it.
+type spokenLine struct {
+	text     string
+	messages []int // whose sentences it has, by index; none: it has a day
+}
+
+func spokenText(lines []spokenLine) string {
+	texts := make([]string, len(lines))
+	for i, l := range lines {
+		texts[i] = l.text
+	}
+	return strings.Join(texts, "\n")
+}
+
+// restingOn returns the lines of a text that ends with spoken ones, as far as these have sentences of messages: those that a
+// summary quotes have none.
+func restingOn(messages []chat.Message, spoken []spokenLine, text string) (lines []transcript.Line) {
+	if text == "" || !strings.HasSuffix(text, spokenText(spoken)) {
+		return nil
+	}
+	first := strings.Count(text, "\n") + 1 - len(spoken)
+	for i, l := range spoken {
+		var seqs []int64
+		for _, of := range l.messages {
+			if seq := messages[of].Seq; seq != 0 {
+				seqs = append(seqs, seq)
+			}
+		}
+		slices.Sort(seqs)
+		seqs = slices.Compact(seqs)
+		if len(seqs) > 0 {
+			lines = append(lines, transcript.Line{At: first + i, Seqs: seqs})
+		}
+	}
+	return lines
+}
+
+// write returns the chosen sentences, which come best first, in their order and under their days.
+// If they exceed target, the last chosen ones are dropped; a single sentence is clipped.
+func write(chosen []*sentence, target int) []spokenLine {
+	for ; len(chosen) > 0; chosen = chosen[:len(chosen)-1] {
+		lines := inOrder(chosen)
+		if tokens.Estimate(spokenText(lines)) <= target {
+			return lines
+		}
+		if len(chosen) == 1 {
+			only := chosen[0]
+			text := tokens.Clip(oneLine(tokens.Clip(only.speaker+": "+only.text, target)), target)
+			return []spokenLine{{text, []int{only.message}}}
+		}
+	}
+	return nil
+}
+
+// inOrder writes day after day, and groups each day by speaker: a name at every change of speaker
+// would take a quarter of the tokens.
+func inOrder(chosen []*sentence) (lines []spokenLine) {
+	var order []speech
+	spoken := map[speech]*spokenLine{}
+	for _, s := range slices.SortedFunc(slices.Values(chosen), func(a, b *sentence) int { return cmp.Compare(a.place, b.place) }) {
+		line := spoken[s.speech()]
+		switch {
+		case line == nil:
+			line = &spokenLine{text: s.speaker + ": "}
+			spoken[s.speech()] = line
+			order = append(order, s.speech())
+		case endsSentence(line.text):
+			line.text += " "
+		default:
+			line.text += "; "
+		}
+		line.text += s.text
+		line.messages = append(line.messages, s.message)
+	}
+	day := ""
+	for _, of := range order {
+		if of.day != day {
+			lines = append(lines, spokenLine{text: dayAfter(of.day, day) + ":"})
+			day = of.day
+		}
+		lines = append(lines, *spoken[of])
+	}
+	return lines
+}
+
+// dayAfter returns a day without its year if the day above it, "" for none, has the same.
+func dayAfter(day, last string) string {
+	if at := strings.LastIndexByte(day, ' '); at > 0 && strings.HasSuffix(last, day[at:]) {
+		return day[:at]
+	}
+	return day
+}
+
+func endsSentence(text string) bool {
+	return strings.ContainsAny(text[max(0, len(text)-3):], ".!?…。！？।)]")
 }

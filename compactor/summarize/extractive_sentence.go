@@ -3,7 +3,6 @@
 package summarize
 
 import (
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -18,25 +17,26 @@ import (
 
 // sentence is one sentence of a message, or the description of an attachment.
 type sentence struct {
-	message int       // index of its message
-	seq     int64     // of its message; 0: a summary quotes it
-	place   int       // its own index among all sentences
-	speaker string    // as shown before a colon
-	day     string    // "8 May 2023"; empty if the message has no time
-	text    string    // as its message has it, without interjections
-	needs   *sentence // the sentence before it, without which it says nothing; nil: none
+	message int    // index of its message
+	place   int    // its own index among all sentences
+	speaker string // as shown before a colon
+	day     string // "8 May 2023"; empty if the message has no time
+	text    string // as shown below its day, as short as possible
+	alone   string // the full sentence, understandable alone
 	terms   []string
 	tokens  int     // of text, space included
 	label   int     // tokens of the speaker's name before it
 	weight  float64 // factor in addition to its terms; 1: ordinary
+	idle    bool    // a question or small talk: nothing to remember
+	trace   bool    // it describes an attachment
 	timed   bool    // it mentions a time
-	answers bool    // its message follows a question of somebody else
+	kind    string  // of memory, as far as the weights determine it
 	score   float64 // see chooser
 	taken   bool    // chosen
 }
 
-// maxSentence is the maximum length of one sentence in a summary, in tokens: of longer ones the first clauses are
-// shown, or a pasted page would fill the summary.
+// maxSentence is the maximum length of one sentence in a summary, in tokens: longer ones are
+// clipped, or a pasted page would fill the summary.
 const maxSentence = 80
 
 // sentencesOf splits the messages of people and assistant into sentences. Tool results are left
@@ -44,38 +44,32 @@ const maxSentence = 80
 func sentencesOf(messages []chat.Message, focus string) []*sentence {
 	names := namesOf(messages)
 	wanted := words.Set(strings.Join(words.Content(focus), " "))
-	var questions asked
 	var all []*sentence
 	for i, m := range messages {
 		if m.Role == llm.RoleTool || m.Role == llm.RoleSystem {
 			continue
 		}
-		s := sentence{message: i, seq: m.Seq, speaker: speakerOf(m)}
+		s := sentence{message: i, speaker: speakerOf(m)}
 		s.label = tokens.Estimate("\n" + s.speaker + ": ")
 		if !m.Time.IsZero() {
 			s.day = m.Time.Format(chat.DateFormat)
 		}
 		offline := m.Role == llm.RoleAssistant && llm.IsOffline(m.Text)
-		texts := words.Sentences(withoutFences(m.Text))
-		s.answers = questions.before(s.speaker, texts)
-		var last *sentence
-		for _, text := range texts {
-			one := s.worded(trimTalk(oneLine(firstClauses(text)), names))
-			if one.text == "" {
-				continue
-			}
+		for _, text := range words.Sentences(withoutFences(m.Text)) {
+			text = trimTalk(oneLine(tokens.Clip(text, maxSentence)), names)
+			one := s.worded(tighten(text))
 			one.judge(names)
-			one.follow(last)
 			if offline {
 				one.weight = 0 // only if there is nothing else
 			}
-			all = one.appendTo(all, m.Time, wanted)
-			last = one
+			all = one.appendTo(all, text, m.Time, wanted)
 		}
 		for _, a := range m.Attachments {
-			one := s.worded(oneLine(tokens.Clip(a.Words(), maxSentence)))
+			text := oneLine(tokens.Clip(a.Words(), maxSentence))
+			one := s.worded(text)
 			one.weight = attachmentWeight
-			all = one.appendTo(all, m.Time, wanted)
+			one.trace = true
+			all = one.appendTo(all, text, m.Time, wanted)
 		}
 	}
 	return all
@@ -88,10 +82,10 @@ func (s sentence) worded(text string) *sentence {
 	return &s
 }
 
-// appendTo adds a weighed sentence to others, unless it is empty. written is when its message was, and wanted are terms that
-// make it worth more.
-func (s *sentence) appendTo(all []*sentence, written time.Time, wanted map[string]bool) []*sentence {
-	if s.text == "" {
+// appendTo adds a weighed sentence to others, unless it is empty. full is its text when it is alone, written is when its message
+// was, and wanted are terms that make it worth more.
+func (s *sentence) appendTo(all []*sentence, full string, written time.Time, wanted map[string]bool) []*sentence {
+	if full == "" {
 		return all
 	}
 	s.place = len(all)
@@ -100,38 +94,13 @@ func (s *sentence) appendTo(all []*sentence, written time.Time, wanted map[strin
 			s.weight += focusWeight
 		}
 	}
+	s.alone = full
+	if s.timed {
+		s.text = withDates(s.text, written, true)
+		s.alone = withDates(full, written, false)
+	}
 	s.tokens = tokens.Estimate(s.text)
 	return append(all, s)
-}
-
-// follow sets what a sentence of a message needs: the one before, if it begins with a word like "it", which means something
-// there. Without one before it is chosen only if there is nothing else.
-func (s *sentence) follow(last *sentence) {
-	if !dangles(s.text) {
-		return
-	}
-	s.needs = last
-	if last == nil {
-		s.weight = 0
-	}
-}
-
-// asked knows whether somebody asked something just before.
-type asked struct {
-	speaker    string // of the newest messages
-	asks       bool   // there is a question in them
-	otherAsked bool   // there is one in those of somebody else just before them
-}
-
-// before takes the sentences of the next message, and reports whether they follow a question of somebody else.
-func (a *asked) before(speaker string, sentences []string) bool {
-	if speaker != a.speaker {
-		a.otherAsked = a.asks
-		a.speaker = speaker
-		a.asks = false
-	}
-	a.asks = a.asks || slices.ContainsFunc(sentences, words.EndsInQuestion)
-	return a.otherAsked
 }
 
 // speech identifies all sentences of one speaker on one day.

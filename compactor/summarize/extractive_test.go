@@ -26,9 +26,9 @@ func TestExtractText(t *testing.T) {
 	check.SkipUnderRace(t)
 	whole := Extract(harbour, 130, 0, "").Text
 	check.HasPrefix(t, "days are headings above the speakers' messages", whole, "4 March 2024:\nInes: ")
-	checkOrder(t, whole, "Ines: I bought a wooden sailing boat from my uncle in Lisbon yesterday.",
-		"Paul: I decided to quit my job at the bank. We agreed that June 30 is my last day.", "7 March:", "Ines: I need to repaint the hull before the regatta on May 12.",
-		"Paul: I love green tea, and I'm allergic to shellfish, Ines.", "Cairn: The regatta starts at the old lighthouse at 08:30.")
+	checkOrder(t, whole, "Ines: I bought wooden sailing boat from my uncle in Lisbon yesterday (3 March).",
+		"Paul: I decided to quit my job at bank. We agreed that June 30 is my last day.", "7 March:", "Ines: I need to repaint hull before regatta on May 12.",
+		"Paul: I love green tea, and I'm allergic to shellfish, Ines.", "Cairn: Regatta starts at old lighthouse at 08:30.")
 	for claim, c := range map[string]struct {
 		said []string
 		want string
@@ -54,7 +54,7 @@ func TestExtractText(t *testing.T) {
 }
 
 func TestExtractChoosesMessages(t *testing.T) {
-	const ferry, violins = "Ines: On Friday the Porto ferry to Madeira leaves at 07:45.", "Paul: My neighbour Aldo repairs old violins in Braga for a living."
+	const ferry, violins = "Ines: On Friday the Porto ferry to Madeira leaves at 07:45.", "Paul: A neighbour of mine repairs old violins and cellos for a living."
 	picture := said("Ines: Look at this.")
 	picture[0].Attachments = []chat.Attachment{{Kind: "image", Name: "boat.png", Caption: "a wooden boat on a beach"}}
 	tide := append(said("Ines: Please look up the tide.", "Cairn: High tide is at 14:20 in Cascais."), chat.Message{Seq: 3, Role: llm.RoleTool, Text: "RAW tide table of Setubal 99 88 77"})
@@ -64,7 +64,7 @@ func TestExtractChoosesMessages(t *testing.T) {
 		focus, beside string
 		want, lacks   []string
 	}{
-		"a small budget keeps the most informative": {harbour, 50, "", "", []string{"Lisbon"}, []string{"How are you", "cool"}},
+		"a small budget keeps the most informative": {harbour, 40, "", "", []string{"Lisbon"}, []string{"How are you", "cool"}},
 		"focus ranks what it names higher":          {harbour, 40, "allergies, tea", "", []string{"shellfish"}, nil},
 		"two messages come before a repetition of one": {
 			said("Ines: My sister repairs old cellos in Porto. My brother plants young olives in Evora.", "Ines: My cousin teaches blind children in Coimbra."),
@@ -76,11 +76,11 @@ func TestExtractChoosesMessages(t *testing.T) {
 			said("Ines: Did the caravel from Lisbon reach Madeira on Friday?", "Paul: The caravel sank somewhere near the coast."), 25, "", "", []string{"sank"}, nil,
 		},
 		"repetitions appear once":                          {said(ferry, strings.Replace(ferry, "Ines", "Paul", 1), violins), 49, "", "", []string{"ferry", "violins"}, nil},
-		"without neighboring summaries a text is chosen":   {said(ferry, violins), 30, "", "", []string{"ferry"}, nil},
-		"text of neighboring summaries is not repeated":    {said(ferry, violins), 30, "", "Ines: The Porto ferry to Madeira leaves on Friday at 07:45.", []string{"violins"}, nil},
+		"without neighboring summaries a text is chosen":   {said(ferry, violins), 25, "", "", []string{"ferry"}, nil},
+		"text of neighboring summaries is not repeated":    {said(ferry, violins), 25, "", "Ines: The Porto ferry to Madeira leaves on Friday at 07:45.", []string{"violins"}, nil},
 		"tool results are omitted, answers are not":        {tide, 100, "", "", []string{"Cascais"}, []string{"RAW"}},
 		"pictures are mentioned":                           {picture, 60, "", "", []string{"[image: boat.png, a wooden boat on a beach]"}, nil},
-		"one endless sentence is clipped, not the summary": {append(said("Paul: "+strings.Repeat("blue whale ", 20_000)), harbour...), 250, "", "", []string{"Lisbon", "blue whale… "}, []string{"characters left out"}},
+		"one endless sentence is clipped, not the summary": {append(said("Paul: "+strings.Repeat("blue whale ", 20_000)), harbour...), 250, "", "", []string{"Lisbon", "characters left out"}, nil},
 		"other scripts are summarized too": {
 			said("小林: 你好！", "小林: 我昨天在上海买了一艘木船。你呢？", "小林: 我决定六月辞职。", "Оля: Я переехала в Казань в 2021 году."), 60, "", "", []string{"小林: ", "木船", "Казань"}, nil,
 		},
@@ -174,7 +174,74 @@ func TestRelativeTimes(t *testing.T) {
 		"10 years ago":                 "10 years ago (about 2014)",
 		"yesterdays and a lastly day":  "yesterdays and a lastly day",
 	} {
-		check.Equal(t, text, withDates(text, at), want)
+		check.Equal(t, text, withDates(text, at, false), want)
 	}
-	check.Equal(t, "text without a time", withDates("yesterday", time.Time{}), "yesterday")
+	for text, want := range map[string]string{
+		"Yesterday we left":   "Yesterday (30 March) we left",
+		"last year":           "last year (2023)",
+		"last week":           "last week",
+		"100 days ago":        "100 days ago (22 December 2023)",
+		"12 months ago today": "12 months ago (about March 2023) today",
+	} {
+		check.Equal(t, text+", under its day", withDates(text, at, true), want)
+	}
+	check.Equal(t, "text without a time", withDates("yesterday", time.Time{}, false), "yesterday")
+}
+
+func TestTighten(t *testing.T) {
+	for text, want := range map[string]string{
+		"By the way, I really bought a boat with my uncle!":                "I bought boat with my uncle!",
+		"And the harbour was so cold, we left the next day.":               "Harbour was cold, we left the next day.",
+		"Actually, I have the very first stamp of the queen.":              "I have first stamp of queen.",
+		"I just sold the three red boats that I had.":                      "I sold the three red boats that I had.",
+		"I was so tired after the race with my sons.":                      "I was tired after race with my sons.",
+		"My sons don't really like the sea, but I do.":                     "My sons don't really like sea, but I do.",
+		"It was not a joke and I was not very happy.":                      "It was not a joke and I was not very happy.",
+		"I have just one brother and a few friends of his.":                "I have just one brother and a few friends of his.",
+		"We are just friends, and I think it's great.":                     "We are just friends, and I think it's great.",
+		"I'm moving to Rome with my cat, but maybe later.":                 "I'm moving to Rome with my cat, but maybe later.",
+		"I met the Queen of Spain at the Prado with my aunt.":              "I met the Queen of Spain at the Prado with my aunt.",
+		`I read "A Song of the really dark sea" to my sons.`:               `I read "A Song of the really dark sea" to my sons.`,
+		"So far I have seen the sea twice a year.":                         "So far I have seen sea twice a year.",
+		"I paid 300 € for the old boat of my aunt - great, but 50 € late.": "I paid 300 € for old boat of my aunt - great, but 50 € late.",
+		"I run `sed -e the a` and the test fails with it.":                 "I run `sed -e the a` and the test fails with it.",
+		"Is it the one that you really wanted to have?":                    "Is it the one that you wanted to have?",
+		"the":    "the",
+		"And so": "And so",
+		"":       "",
+		"So the Ofen and the Kamin von Jürgen, and it was great.": "So the Ofen and the Kamin von Jürgen, and it was great.",
+	} {
+		check.Equal(t, "shortened text", tighten(text), want)
+	}
+	for _, text := range []string{
+		"Ich habe an der Wand so was gesehen, und das war so gut.", "Voy a la playa a las ocho, y a la vuelta compro pan.",
+		"Vou a Lisboa e volto a casa.", "Il y a un chat, il a mal.", "Я купил a лодку и был очень рад - супер!", "我们 a 很高兴，the 船。",
+		"Menem a boltba, a piac a hegyen van.",
+	} {
+		check.Equal(t, "text in another language", tighten(text), text)
+	}
+	s := Extract(said("Ines: By the way, I really bought the old boat of my uncle in Lisbon!", "Paul: Ok"), 60, 1, "")
+	check.Contains(t, "summary", s.Text, "I bought old boat of my uncle in Lisbon!")
+	check.Len(t, "memories", s.Memories, 1)
+	check.Contains(t, "memory", s.Memories[0].Content, "I really bought the old boat")
+}
+
+func FuzzTighten(f *testing.F) {
+	f.Add(`And I really saw "the sea", so it was great - wow 🎉`)
+	f.Add("so the \xff a “the and I'm")
+	for _, text := range wordstest.Texts() {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		text = oneLine(text)
+		short := tighten(text)
+		check.Require(t, (text == "" || short != "") && len(short) <= len(text)+4, "%q: got %q", text, short)
+		negations := func(text string) (n int) {
+			for word := range strings.FieldsSeq(text) {
+				n += map[bool]int{true: 1}[words.Denies(words.Bare(word))]
+			}
+			return n
+		}
+		check.Require(t, negations(text) == negations(short), "%q: got %q, without the negation", text, short)
+	})
 }

@@ -1,5 +1,6 @@
-// How the extractive summarizer words a sentence: in the words of its message. A memory gets the dates that "yesterday" and
-// the like were when it was written. A long sentence ends after a clause, and one that begins with "it" is not alone.
+// How the extractive summarizer words a sentence: shorter, so that more of them fit, and with the dates that
+// "yesterday" and the like were when it was written. Only English is shortened. Negations, numbers, names,
+// quotations, and how certain the speaker is, stay.
 
 package summarize
 
@@ -14,41 +15,82 @@ import (
 
 	"cairn/chat"
 	"cairn/internal/lazy"
-	"cairn/internal/tokens"
 	"cairn/internal/words"
 )
 
-// firstClauses returns a sentence, or of one that is longer than maxSentence as many of its first clauses as fit, or of its words
-// if these say less than half.
-func firstClauses(text string) string {
-	head := tokens.Beginning(text, maxSentence)
-	if len(head) == len(text) {
+// tighten removes from a sentence its link to the one before, words of mere emphasis, and articles,
+// as in a headline.
+func tighten(text string) string {
+	if !isEnglish(text) || strings.ContainsAny(text, "`{}<>[]=\\|") {
 		return text
 	}
-	ends := clauseEnd().FindAllStringIndex(head, -1)
-	if len(ends) == 0 || ends[len(ends)-1][0] < len(head)/2 {
-		ends = blank().FindAllStringIndex(head, -1)
+	fields := strings.Fields(starter().ReplaceAllString(text, ""))
+	kept := make([]string, 0, len(fields))
+	quoted := false
+	for i, word := range fields {
+		last := ""
+		next := ""
+		if len(kept) > 0 {
+			last = words.Bare(kept[len(kept)-1])
+		}
+		if i+1 < len(fields) {
+			next = fields[i+1]
+		}
+		if quoted || !spare(word, last, next) {
+			kept = append(kept, word)
+		}
+		if strings.Count(word, `"`)%2 == 1 {
+			quoted = !quoted
+		}
+		quoted = (quoted || strings.Contains(word, "“")) && !strings.Contains(word, "”")
 	}
-	if len(ends) > 0 {
-		head = head[:ends[len(ends)-1][0]]
+	short := strings.Join(kept, " ")
+	r, n := utf8.DecodeRuneInString(short)
+	if startsSmall(short) && !startsSmall(text) {
+		short = string(unicode.ToUpper(r)) + short[n:]
 	}
-	return strings.TrimSpace(head) + "…"
+	return short
+}
+
+// starter matches words that link a sentence to the one before.
+var starter = lazy.Pattern(`(?i)^(?:(?:by the way|btw|anyway|actually|honestly|to be honest|basically|i mean|you know|guess what|so|well), +|(?:and|but|also|plus),? +)+`)
+
+// spare reports whether a word between last, which was kept, and next may be dropped.
+func spare(word, last, next string) bool {
+	follows := words.Bare(next)
+	if !startsSmall(next) || words.Denies(last) {
+		return false
+	}
+	switch strings.ToLower(word) {
+	case "the":
+		return !holds[follows] && last != "all"
+	case "a", "an":
+		return !holds[follows] && !holdsArticle[last]
+	case "so":
+		return beings[last] && !holds[follows]
+	case "just":
+		return !beings[last] && !holds[follows] && follows != "in" && follows != "a" && follows != "the"
+	case "really", "actually", "basically", "literally", "honestly", "totally", "truly", "very":
+		return true
+	}
+	return false
 }
 
 var (
-	clauseEnd = lazy.Pattern(`[,;:—–]\s|\s[—–-]\s|[，；：、]`)
-	blank     = lazy.Pattern(`\s`)
+	// holds are words whose meaning depends on the small word before them: "a few", "the more", "just
+	// one", "so far".
+	holds = words.Set(`few little lot lots bit while couple day week month year hour minute night time past piece
+single half third quarter dozen hundred thousand million one two three four five six seven eight nine ten more less
+most least as like other others only first last next same best worst per better sooner way end rest whole point sort
+kind blast fan part break look try far much many that about under over`)
+	holdsArticle = words.Set(`as once twice times such half many what how too`)
+	beings       = words.Set(`is was are were be been am i'm it's that's he's she's we're they're you're feel felt feels look looks looked`)
 )
 
-// dangles reports whether a sentence begins with a word that means something in the one before.
-func dangles(text string) bool {
-	first, rest, _ := strings.Cut(strings.ReplaceAll(text, "’", "'"), " ")
-	next, _, _ := strings.Cut(rest, " ")
-	word, _, _ := strings.Cut(words.Bare(first), "'")
-	return dangling[word] && !timeWords[words.Bare(next)]
+func startsSmall(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	return unicode.IsLower(r)
 }
-
-var dangling = words.Set(`it its this that these those they them their he him his she her`)
 
 // isEnglish reports whether a sentence has at least two common English words and no letters outside
 // ASCII.
@@ -82,8 +124,9 @@ var (
 var likened = lazy.Pattern(`(?i)\blike (?:just |only |it was )*$`)
 
 // withDates adds to a text, written at a time, what its relative times mean: "We met yesterday
-// (7 May 2023)". It adds only what is certain.
-func withDates(text string, written time.Time) string {
+// (7 May 2023)". It adds only what is certain. In a text under the heading of its day it omits what
+// the heading says: "yesterday (7 May)", and nothing for "last week".
+func withDates(text string, written time.Time, underDay bool) string {
 	if written.IsZero() {
 		return text
 	}
@@ -91,6 +134,9 @@ func withDates(text string, written time.Time) string {
 	done := 0
 	for _, at := range relative().FindAllStringIndex(text, -1) {
 		date := resolve(strings.ToLower(text[at[0]:at[1]]), written)
+		if underDay {
+			date = besideDay(date, written)
+		}
 		added := " (" + date + ")" // perhaps already, in a summary
 		if date != "" && !strings.HasPrefix(text[at[1]:], added) && !likened().MatchString(text[:at[0]]) {
 			b.WriteString(text[done:at[1]] + added)
@@ -98,6 +144,14 @@ func withDates(text string, written time.Time) string {
 		}
 	}
 	return b.String() + text[done:]
+}
+
+// besideDay returns the part of a date that the heading of the message's day does not say.
+func besideDay(date string, written time.Time) string {
+	if strings.HasPrefix(date, "the ") || date == written.Format(chat.DateFormat) {
+		return ""
+	}
+	return strings.TrimSuffix(date, written.Format(" 2006"))
 }
 
 // resolve returns the date that a phrase means, "" if it is ambiguous.

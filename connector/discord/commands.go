@@ -66,9 +66,6 @@ func slashCommands() []*discordgo.ApplicationCommand {
 				option.Type = discordgo.ApplicationCommandOptionInteger
 				option.MinValue = &one
 			}
-			for _, value := range a.Choices {
-				option.Choices = append(option.Choices, &discordgo.ApplicationCommandOptionChoice{Name: value, Value: value})
-			}
 			command.Options = append(command.Options, option)
 		}
 		commands = append(commands, command)
@@ -203,14 +200,10 @@ func (i interaction) person() access.Person {
 
 func (i interaction) line() string {
 	line := "/" + i.Data.Name
-	of, _ := command.Find(i.Data.Name)
-	for _, a := range of.Args {
+	command, _ := command.Find(i.Data.Name)
+	for _, a := range command.Args {
 		for _, o := range i.Data.Options {
-			switch {
-			case o.Name != a.Name:
-			case a.Named:
-				line += " " + command.Named(a.Name, o.value())
-			default:
+			if o.Name == a.Name {
 				line += " " + strings.TrimSpace(o.value())
 			}
 		}

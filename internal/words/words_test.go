@@ -229,7 +229,11 @@ func TestDates(t *testing.T) {
 		{"the last one, ago", ""},
 		{"", ""},
 	} {
-		check.Equal(t, c.text, datesIn(c.text, now), c.want)
+		var got []string
+		for _, s := range Dates(c.text, now) {
+			got = append(got, s.From.Format(time.DateOnly)+" "+s.To.Format(time.DateOnly))
+		}
+		check.Equal(t, c.text, strings.Join(got, ", "), c.want)
 	}
 }
 

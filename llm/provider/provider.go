@@ -128,8 +128,5 @@ func (c *Client) Learned() *llm.Learned {
 	if c.Options.Notebook == nil || model == "" {
 		return &c.learned
 	}
-	return c.Options.Notebook.Page(c.ModelAtServer())
+	return c.Options.Notebook.Page(model + "@" + c.server)
 }
-
-// ModelAtServer identifies the model with its server: "gpt-4o@api.openai.com/v1".
-func (c *Client) ModelAtServer() string { return c.Model() + "@" + c.server }
