@@ -147,6 +147,9 @@ func (d *dater) daysOf() (first, last, next int) {
 	if !isDay(day) {
 		return 0, 0, next
 	}
+	if end := d.token(next + 2); d.token(next+1).is("and") && d.token(next+1).word != "and" && isDay(end) {
+		return day.number, end.number, next + 3
+	}
 	if end := d.token(next + 1); strings.ContainsRune("-–", day.next) && isDay(end) {
 		return day.number, end.number, next + 2
 	}

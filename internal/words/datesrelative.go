@@ -2,7 +2,11 @@
 
 package words
 
-import "time"
+import (
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
 
 // readRelative parses "yesterday", "last week", "last Friday", "this month", "the last two weeks".
 func (d *dater) readRelative() bool {
@@ -34,12 +38,30 @@ func (d *dater) readRelative() bool {
 	case next.is("after") && t.is("unit"):
 		unit, _ = t.as("unit")
 		d.addLast(unit)
-	case t.is("last"):
-		return d.readLastFew()
 	default:
-		return false
+		return d.readLastFew() || d.readLatest()
 	}
 	d.at += 2
+	return true
+}
+
+// readLatest parses "on Tuesday" and "over the weekend": the last one that has begun.
+func (d *dater) readLatest() bool {
+	t := d.token(d.at)
+	unit, _ := t.as("unit")
+	isWeekend := unit == 'e'
+	if !isWeekend && !t.is("weekday") || !d.token(d.before(d.at, "article")).is("lead") {
+		return false
+	}
+	switch day := d.day.Weekday(); {
+	case !isWeekend:
+		d.addWeekday(t)
+	case day == time.Saturday || day == time.Sunday:
+		d.addThis('e')
+	default:
+		d.addLast('e')
+	}
+	d.at++
 	return true
 }
 
@@ -120,12 +142,21 @@ func (d *dater) count(at int) (n, next int, vague bool) {
 	return n, next, vague
 }
 
-// readLastFew parses "the last two weeks": up to now.
+// readLastFew parses "the last two weeks" and "les trois derniers mois": up to now.
 func (d *dater) readLastFew() bool {
-	n, at, _ := d.count(d.at + 1)
+	isLast := d.token(d.at).is("last")
+	start := d.at
+	if isLast {
+		start++
+	}
+	n, at, _ := d.count(start)
+	if !isLast && d.token(at).is("after") {
+		isLast = true
+		at++
+	}
 	unit, _ := d.token(at).as("unit")
 	length, known := lengths[unit]
-	if n == 0 || !known {
+	if n == 0 || !isLast || !known {
 		return false
 	}
 	d.add(d.day.AddDate(0, -n*length.months, -n*length.days), d.day.AddDate(0, 0, 1))
@@ -138,9 +169,13 @@ func (d *dater) readAgo() bool {
 	at := d.at
 	since := d.token(at).is("since")
 	if since {
-		at++
+		at = d.skip(at+1, "about")
 	}
 	n, next, vague := d.count(at)
+	if r, _ := utf8.DecodeRuneInString(d.token(at).word); n == 0 && unicode.Is(unicode.Cyrillic, r) { // "год назад" is one year
+		n = 1
+		next = at
+	}
 	unit, ok := d.token(next).as("agounit")
 	end := next + 1
 	if !ok {
