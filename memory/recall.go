@@ -127,7 +127,6 @@ func (r asked) hits(reach store.Reach) (hits []search.Hit) {
 	var seqs []int64
 	if reach.By != nil {
 		seqs = r.messages.By(reach, isOldest)
-		slices.Sort(seqs)
 		r.query.Only(seqs)
 	}
 	limit := r.Limit
