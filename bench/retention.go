@@ -12,7 +12,8 @@ const retentionHelp = `Retention imports each recording of DIR as "cairn import"
 given sizes. Then it takes the questions that only messages outside the window answer, and measures
 how much of the answers the context still has.
 
-answer    share of the words of the answer that are in the context: stems, without stop words
+answer    share of the words of the answer that are in the context: stems, without stop words;
+          numbers of messages that a line cites are no words
 evidence  share of the messages with the answer that are in the context: two thirds of the words
           of one of their sentences, weighted by rarity, are in one line under the author's name;
           sentences of fewer than three words do not count

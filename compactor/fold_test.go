@@ -37,7 +37,7 @@ func TestFoldWithoutModelKeepsHeadingsAndCitations(t *testing.T) {
 	}
 	hear := func(n int, enough func() bool) {
 		for i := 0; i < n && !enough(); i++ {
-			r.deliverNotes(fmt.Sprintf("the key in Lisbon was fine since May 1987 and we went on as before %d %s", i, filler(40)))
+			r.deliverNotes(fmt.Sprintf("the key in Lisbon was fine since May 1987 and we went on as before %d %s", i, filler(30)))
 			r.waitIdle()
 		}
 	}

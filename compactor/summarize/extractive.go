@@ -13,7 +13,7 @@ import (
 )
 
 // Extract summarizes messages in at most target tokens: under each day one line of each speaker, with the most
-// informative sentences in their order. Repetitions do not count, and sentences with words
+// informative sentences in their order and the numbers of their messages. Repetitions do not count, and sentences with words
 // of focus are preferred. The memories are at most maxMemories sentences in which people describe
 // themselves, decide, plan or state a preference, best first, and at most one for two messages of
 // people.
@@ -114,7 +114,7 @@ func (c *chooser) take(room int) (took bool) {
 			c.queue = slices.Insert(c.queue, at, s)
 			continue
 		}
-		cost := s.cost()
+		cost := c.cost(s)
 		if !c.speech[s.speech()] {
 			cost += s.label
 		}
@@ -154,8 +154,11 @@ const (
 // dayTokens is the cost of a line with a date, usually without its year.
 const dayTokens = 4
 
-// cost returns the tokens of a sentence and of those that it needs.
-func (s *sentence) cost() (tokens int) {
+// cost returns the tokens of a sentence, of those that it needs, and of the number of its message.
+func (c *chooser) cost(s *sentence) (tokens int) {
+	if !c.messages[s.message] {
+		tokens = s.cite
+	}
 	for ; s != nil && !s.taken; s = s.needs {
 		tokens += s.tokens
 	}
@@ -177,7 +180,7 @@ func (c *chooser) scoreOf(s *sentence) float64 {
 		sum *= secondFactor
 	}
 	// The square root: two short sentences are more informative than a long one.
-	return s.weight * math.Sqrt(sum) / float64(s.cost())
+	return s.weight * math.Sqrt(sum) / float64(c.cost(s))
 }
 
 // rarities returns for each term the logarithm of how rare it is among the sentences.

@@ -1,9 +1,10 @@
-// The text of the extractive summarizer: under each day one line of each speaker.
+// The text of the extractive summarizer: under each day one line of each speaker, with the numbers of its messages.
 
 package summarize
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -39,6 +40,26 @@ func restingOn(spoken []spokenLine, text string) (lines []transcript.Line) {
 	return lines
 }
 
+// cited returns a line with the numbers of its messages.
+func (l spokenLine) cited() spokenLine {
+	slices.Sort(l.seqs)
+	l.seqs = slices.Compact(l.seqs)
+	l.text += citation(l.seqs)
+	return l
+}
+
+// citation returns the numbers of messages, as a model writes them behind a line.
+func citation(seqs []int64) string {
+	if len(seqs) == 0 {
+		return ""
+	}
+	numbers := make([]string, len(seqs))
+	for i, seq := range seqs {
+		numbers[i] = fmt.Sprintf("#%d", seq)
+	}
+	return " (" + strings.Join(numbers, ", ") + ")"
+}
+
 // write returns the chosen sentences, which come best first, in their order and under their days.
 // If they exceed target, the last chosen ones are dropped; a single sentence is clipped.
 func write(chosen []*sentence, target int) []spokenLine {
@@ -60,7 +81,13 @@ func (s *sentence) clipped(target int) spokenLine {
 	if s.seq != 0 {
 		line.seqs = []int64{s.seq}
 	}
-	line.text = tokens.Clip(oneLine(tokens.Clip(s.speaker+": "+s.text, target)), target)
+	for _, room := range []int{target - s.cite - 1, target} {
+		line.text = tokens.Clip(oneLine(tokens.Clip(s.speaker+": "+s.text, room)), room)
+		cited := line.cited()
+		if line.text != "" && tokens.Estimate(cited.text) <= target {
+			return cited
+		}
+	}
 	return line
 }
 
@@ -92,9 +119,7 @@ func inOrder(chosen []*sentence) (lines []spokenLine) {
 			lines = append(lines, spokenLine{text: dayAfter(of.day, day) + ":"})
 			day = of.day
 		}
-		slices.Sort(spoken[of].seqs)
-		spoken[of].seqs = slices.Compact(spoken[of].seqs)
-		lines = append(lines, *spoken[of])
+		lines = append(lines, spoken[of].cited())
 	}
 	return lines
 }

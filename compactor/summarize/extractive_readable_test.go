@@ -17,11 +17,11 @@ func TestExtractIsReadable(t *testing.T) {
 	}{
 		"whole sentences, with the one that says what it is; no small talk": {
 			[]string{"Ada: Wow, Bo! I just rented the garden at the canal. It has two old apple trees.", "Bo: That's great!", "Ada: By the way, I sold the piano last week."},
-			"4 March 2024:\nAda: I just rented the garden at the canal. It has two old apple trees. By the way, I sold the piano last week.",
+			"4 March 2024:\nAda: I just rented the garden at the canal. It has two old apple trees. By the way, I sold the piano last week. (#1, #3)",
 		},
 		"times in the words of their messages": {
 			[]string{"Finn: The pump at the mill broke yesterday, so we fix it tomorrow.", "Lea: The miller Jo pays for the new valve."},
-			"4 March 2024:\nFinn: The pump at the mill broke yesterday, so we fix it tomorrow.\nLea: The miller Jo pays for the new valve.",
+			"4 March 2024:\nFinn: The pump at the mill broke yesterday, so we fix it tomorrow. (#1)\nLea: The miller Jo pays for the new valve. (#2)",
 		},
 	} {
 		check.Equal(t, claim, Extract(said(c.said...), 200, 0, "").Text, c.want)

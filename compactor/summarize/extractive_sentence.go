@@ -29,6 +29,7 @@ type sentence struct {
 	terms   []string
 	tokens  int     // of text, space included
 	label   int     // tokens of the speaker's name before it
+	cite    int     // tokens of the number of its message
 	weight  float64 // factor in addition to its terms; 1: ordinary
 	idle    bool    // a question or small talk: nothing to remember
 	trace   bool    // it describes an attachment
@@ -56,6 +57,9 @@ func sentencesOf(messages []chat.Message, focus string) []*sentence {
 		}
 		s := sentence{message: i, seq: m.Seq, speaker: speakerOf(m)}
 		s.label = tokens.Estimate("\n" + s.speaker + ": ")
+		if s.seq != 0 {
+			s.cite = tokens.Estimate(citation([]int64{s.seq}))
+		}
 		if !m.Time.IsZero() {
 			s.day = m.Time.Format(chat.DateFormat)
 		}

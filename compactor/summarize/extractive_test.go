@@ -26,20 +26,20 @@ func TestExtractText(t *testing.T) {
 	check.SkipUnderRace(t)
 	whole := Extract(harbour, 130, 0, "").Text
 	check.HasPrefix(t, "days are headings above the speakers' messages", whole, "4 March 2024:\nInes: ")
-	checkOrder(t, whole, "Ines: I bought a wooden sailing boat from my uncle in Lisbon yesterday.",
-		"Paul: I decided to quit my job at the bank. We agreed that June 30 is my last day.", "7 March:", "Ines: I need to repaint the hull before the regatta on May 12.",
-		"Paul: I love green tea, and I'm allergic to shellfish, Ines.", "Cairn: The regatta starts at the old lighthouse at 08:30.")
+	checkOrder(t, whole, "Ines: I bought a wooden sailing boat from my uncle in Lisbon yesterday. (#3)",
+		"Paul: I decided to quit my job at the bank. We agreed that June 30 is my last day. (#6)", "7 March:", "Ines: I need to repaint the hull before the regatta on May 12. (#8)",
+		"Paul: I love green tea, and I'm allergic to shellfish, Ines. (#9)", "Cairn: The regatta starts at the old lighthouse at 08:30. (#10)")
 	for claim, c := range map[string]struct {
 		said []string
 		want string
 	}{
 		"one speaker's messages of a day are grouped": {
 			[]string{"Ines: I sold my boat in Lisbon.", "Paul: I moved to Braga, Portugal.", "Ines: I met Clara in Sintra.", "+1", "Ines: I paint violins."},
-			"4 March 2024:\nInes: I sold my boat in Lisbon. I met Clara in Sintra.\nPaul: I moved to Braga, Portugal.\n5 March:\nInes: I paint violins.",
+			"4 March 2024:\nInes: I sold my boat in Lisbon. I met Clara in Sintra. (#1, #3)\nPaul: I moved to Braga, Portugal. (#2)\n5 March:\nInes: I paint violins. (#4)",
 		},
 		"a year is named where it starts": {
 			[]string{"Ines: I sold my boat in Lisbon.", "+300", "Paul: I moved to Braga, Portugal.", "+40", "Ines: I met Clara in Sintra."},
-			"4 March 2024:\nInes: I sold my boat in Lisbon.\n29 December:\nPaul: I moved to Braga, Portugal.\n7 February 2025:\nInes: I met Clara in Sintra.",
+			"4 March 2024:\nInes: I sold my boat in Lisbon. (#1)\n29 December:\nPaul: I moved to Braga, Portugal. (#2)\n7 February 2025:\nInes: I met Clara in Sintra. (#3)",
 		},
 	} {
 		check.Equal(t, claim, Extract(said(c.said...), 130, 0, "").Text, c.want)

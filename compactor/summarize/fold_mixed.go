@@ -43,11 +43,11 @@ func apart(messages []chat.Message) (all []chat.Message, texts []string) {
 var dayLine = lazy.Pattern(`(?m)^(\d{1,2} [A-Z][a-z]+)( \d{4})?:$`)
 
 // quotedIn returns the sentences that a text quotes, see inOrder, as one message of each speaker and
-// day. first is the time of the first of them.
+// day, without the numbers of their messages: a copy may be in another conversation. first is the time of the first of them.
 func quotedIn(text string, first time.Time) (all []chat.Message) {
 	day := first
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
+		line = strings.TrimSpace(transcript.Citations.ReplaceAllString(line, ""))
 		if m := dayLine().FindStringSubmatch(line); m != nil {
 			year := m[2]
 			if year == "" {
