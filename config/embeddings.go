@@ -12,7 +12,7 @@ type Embeddings struct {
 	BaseURL      string `toml:"base_url" server:"http://localhost:11434/v1"` // empty: off
 	Model        string `toml:"model"`
 	APIKey       string `toml:"api_key"` // "file:PATH", "env:NAME", or the key itself; empty: for OpenAI the environment's, else none
-	Dimensions   int    `toml:"dimensions" range:"16 to 4096"`
+	Dimensions   int    `toml:"dimensions" range:"16 to 512"`
 	TokensPerDay int64  `toml:"tokens_per_day" range:"0 to 1000000000"` // 0: no limit
 }
 

@@ -24,7 +24,7 @@ func TestEmbeddingServer(t *testing.T) {
 		"[embeddings]\nbase_url = \"http://localhost:11434/v1\"":                                        "model: is missing",
 		"[embeddings]\nmodel = \"m\"":                                                                   "base_url: is missing",
 		"[embeddings]\nbase_url = \"localhost\"\nmodel = \"m\"":                                         "base_url",
-		"[embeddings]\nbase_url = \"http://y.test/v1\"\nmodel = \"m\"\ndimensions = 4":                  "16 to 4096",
+		"[embeddings]\nbase_url = \"http://y.test/v1\"\nmodel = \"m\"\ndimensions = 4":                  "16 to 512",
 		"[embeddings]\nbase_url = \"http://y.test/v1\"\nmodel = \"m\"\napi_key = \"env:NONE_OF_THESE\"": "NONE_OF_THESE is not set",
 		"[embeddings]\nbase_url = \"http://y.test/v1\"\nmodel = \"m\"\ntokens_per_day = -1":             "tokens_per_day",
 	} {

@@ -73,6 +73,9 @@ func (e *Embeddings) keep(ctx context.Context, p *part, sources []store.VectorSo
 	if err != nil {
 		return store.Fail("write vectors", err)
 	}
+	if p.Conversation != nil {
+		e.cache.drop(p.Name(), sources[len(sources)-1].ID)
+	}
 	e.has += len(sources)
 	return e.project(ctx)
 }

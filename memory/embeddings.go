@@ -41,6 +41,7 @@ type EmbeddingOptions struct {
 type Embeddings struct {
 	o      EmbeddingOptions
 	failed observe.Incident // of questions
+	cache  vectorCache
 
 	mu       sync.Mutex // guards the fields below
 	encoders []store.Encoder
@@ -81,8 +82,7 @@ func NewEmbeddings(ctx context.Context, o EmbeddingOptions) (*Embeddings, error)
 	if err := e.reload(ctx); err != nil {
 		return nil, err
 	}
-	use := store.Encode(e.question)
-	o.Store.Encode.Store(&use)
+	o.Store.Embeddings.Store(e)
 	return e, nil
 }
 
@@ -104,7 +104,7 @@ func sendable(text string) string {
 	return strings.TrimSpace(tokens.Clip(secrets.Mask(text), textTokens))
 }
 
-// question implements store.Encode.
+// question returns the vector of a question that is asked in a conversation, and the number of its encoder; 0: there is none.
 func (e *Embeddings) question(ctx context.Context, c *store.Conversation, text string) (encoder int64, v []byte) {
 	encoder, v = e.vectorOf(ctx, c, sendable(text))
 	if e.o.Asked != nil {
@@ -215,40 +215,40 @@ func (e *Embeddings) count(conversation string, used llm.Usage, texts ...string)
 
 // encoded is a question with its vector; without an encoder it has none.
 type encoded struct {
+	by      *Embeddings
 	encoder int64
 	vector  []byte
 }
 
 // encode returns the vector of a question, if the store has embeddings that make one in time.
 func encode(ctx context.Context, c *store.Conversation, query *search.Query, question string) (q encoded) {
-	if use := c.Store().Encode.Load(); use != nil && query.HasMeaning() {
-		q.encoder, q.vector = (*use)(ctx, c, question)
+	q.by, _ = c.Store().Embeddings.Load().(*Embeddings)
+	if q.by != nil && query.HasMeaning() {
+		q.encoder, q.vector = q.by.question(ctx, c, question)
 	}
 	return q
 }
 
 // messages returns the meaning of a conversation's messages before a seq; nil without a vector.
-func (q encoded) messages(of store.Messages, before int64) *search.Meaning {
-	return q.compare(true, func(each func(int64, []byte)) { of.EachVector(q.encoder, before, examined, each) })
+func (q encoded) messages(c *store.Conversation, of store.Messages, before int64) *search.Meaning {
+	if q.vector == nil {
+		return nil
+	}
+	return q.by.cache.read(c.Name(), q.encoder, of).compare(q.vector, before)
 }
 
 // memories returns the meaning of the memories that a filter chooses; nil without a vector.
 func (q encoded) memories(in store.ScopedMemories, filter store.MemoryFilter) *search.Meaning {
-	return q.compare(false, func(each func(int64, []byte)) { in.EachVector(q.encoder, filter, examined, each) })
-}
-
-// compare compares the question with vectors that are read newest first, one by one.
-func (q encoded) compare(neighbours bool, read func(each func(id int64, vector []byte))) *search.Meaning {
 	if q.vector == nil {
 		return nil
 	}
 	var documents []int64
 	var cosines []float64
-	read(func(id int64, v []byte) {
+	in.EachVector(q.encoder, filter, examined, func(id int64, v []byte) {
 		documents = append(documents, id)
 		cosines = append(cosines, vector.Cosine(q.vector, v))
 	})
-	slices.Reverse(documents)
+	slices.Reverse(documents) // they come newest first
 	slices.Reverse(cosines)
-	return search.NewMeaning(documents, cosines, neighbours)
+	return search.NewMeaning(documents, cosines, false)
 }

@@ -2,6 +2,7 @@ package memory_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,4 +103,27 @@ func TestATextThatChangesMeanwhile(t *testing.T) {
 	check.NoError(t, embed(t, c.Store(), server, nil).Fill(ctx))
 	messages, _ = vectorsOf(t, c.Store())
 	check.Equal(t, "after the next look at everything", messages, "1 2 3 5")
+}
+
+// TestQuestionsSeeChanges although the vectors that they are compared with stay in memory.
+func TestQuestionsSeeChanges(t *testing.T) {
+	c := carTalk(t)
+	e := embed(t, c.Store(), llmtest.ServeEmbeddings(t, meaning), nil)
+	first := func(question string) int64 {
+		check.NoError(t, e.Fill(ctx))
+		if found := recalled(t, c, question); len(found) > 0 {
+			return found[0]
+		}
+		return 0
+	}
+	check.Equal(t, "at first", first("who purchased an automobile"), 2)
+	deliver(t, c, said(6, "a feline sleeps on the sofa"))
+	check.Equal(t, "a new message", first("where is the cat sleeping"), 6)
+	check.Equal(t, "an earlier one", first("who purchased an automobile"), 2)
+	storetest.Remove(t, c, 2)
+	check.That(t, first("who purchased an automobile") != 2, "a deleted message is found")
+	storetest.Edit(t, c, 6, "nothing of note")
+	check.That(t, first("where is the cat sleeping") != 6, "an edited message is found by its old words")
+	found := check.Must(memory.Of(c).Recall(ctx, memory.Question{Text: "where is the cat sleeping", Limit: 9, Before: 3}))(t)
+	check.That(t, !slices.ContainsFunc(found, func(f memory.Found) bool { return f.Seq >= 3 }), "found after the question: %+v", found)
 }

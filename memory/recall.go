@@ -64,7 +64,7 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 		if !q.Since.IsZero() {
 			from = messages.Since(q.Since, before)
 		}
-		query.Resembles(asked.messages(messages, before))
+		query.Resembles(asked.messages(ms.c, messages, before))
 		index := messageIndex{messages.Index(before), q.Since}
 		for _, hit := range query.Messages(index, from, before-1, min(q.Limit, limit)) {
 			for _, m := range messages.At(hit.Seq) {

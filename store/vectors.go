@@ -3,15 +3,10 @@
 package store
 
 import (
-	"context"
 	"database/sql"
 
 	"cairn/chat"
 )
-
-// Encode returns the vector of a question that is asked in a conversation, and the number of its encoder; 0: there is none, and
-// the search is by words alone.
-type Encode func(ctx context.Context, c *Conversation, question string) (encoder int64, vector []byte)
 
 // Encoder is a model that turns texts into vectors. Vectors of different encoders cannot be compared.
 type Encoder struct {
@@ -145,9 +140,16 @@ func notNil(vector []byte) []byte {
 	return vector
 }
 
-// EachVector calls f with seq and vector of the newest messages before a seq, at most limit, newest first.
-func (ms Messages) EachVector(encoder, before int64, limit int, f func(seq int64, vector []byte)) {
-	low, high := ms.c.rowRange(1, before-1)
+// VectorsVersion changes when vectors of the conversation may have been deleted: with each edit or deletion of a message, and each
+// opt-out.
+func (ms Messages) VectorsVersion() string {
+	return getValue[string](ms.tx, `SELECT version || ' ' || (SELECT count(*) || ' ' || coalesce(max(made_at), 0) FROM optouts)
+		FROM conversations WHERE id = ?`, ms.c.id)
+}
+
+// EachVector calls f with seq and vector of the newest messages from a seq on, at most limit, newest first.
+func (ms Messages) EachVector(encoder, from int64, limit int, f func(seq int64, vector []byte)) {
+	low, high := ms.c.rowRange(from, MaxSeq)
 	eachVector(ms.tx, f, `SELECT message & 4294967295, vector FROM message_vectors WHERE message BETWEEN ? AND ? AND encoder = ? AND vector <> x''
 		ORDER BY message DESC LIMIT ?`, low, high, encoder, limit)
 }
