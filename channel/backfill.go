@@ -84,13 +84,13 @@ func (b *backfill) gather(ctx context.Context, burst int) (store.Due, error) {
 	return due, err
 }
 
-// awaiting returns a context for calls of the connector, see Awaited. asked: a message waits for an answer already.
-func (b *backfill) awaiting(ctx context.Context, asked bool) context.Context {
+// awaiting returns a context for calls of the connector, see Awaited. due: a message waits for an answer already.
+func (b *backfill) awaiting(ctx context.Context, due bool) context.Context {
 	return context.WithValue(ctx, awaitedKey{}, ask(b.loop, func(*compactor.Compactor) chan struct{} {
-		if asked {
-			b.arrivals.ask()
+		if due {
+			b.arrivals.setDue()
 		}
-		return b.arrivals.asked
+		return b.arrivals.due
 	}))
 }
 
@@ -136,7 +136,7 @@ func (b *backfill) fillGap(ctx context.Context, h Historian) error {
 		}
 		b.unread.End()
 		// A server may return fewer messages than requested: only a second, empty page shows that the rest was deleted.
-		atEnd := ended && !page.More && page.There != nil && len(page.There)+len(page.Said) == 0 && page.Last == ""
+		atEnd := ended && !page.More && page.There != nil && len(page.There)+len(page.Messages) == 0 && page.Last == ""
 		left, lacks, err := b.review(ctx, known, page, atEnd)
 		if err != nil {
 			return err
@@ -168,7 +168,7 @@ func (b *backfill) rest() time.Duration {
 // fill stores the missed messages of a page, which may begin before them; done: no page follows.
 func (b *backfill) fill(ctx context.Context, look Look, page Page, done bool) error {
 	last := cmp.Or(page.Last, look.Missed)
-	missed := page.Said
+	missed := page.Messages
 	if look.After != look.Missed {
 		missed = slices.DeleteFunc(slices.Clone(missed), func(m Inbound) bool { return !newer(m.ID, look.Missed) })
 		last = slices.MaxFunc([]string{last, look.Missed}, compareIDs)
@@ -224,7 +224,7 @@ func (b *backfill) readBack(ctx context.Context, h Historian, burst int) error {
 		return nil
 	}
 	b.unread.End()
-	past, late := b.unanswered(page.Said)
+	past, late := b.unanswered(page.Messages)
 	tries, err := b.records.Inbox().TryPast(ctx)
 	if err != nil {
 		return err

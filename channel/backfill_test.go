@@ -52,7 +52,7 @@ func (p *platform) History(_ context.Context, _ string, look channel.Look) (page
 		}
 	}
 	if look.Before != "" {
-		return channel.Page{Said: found[max(0, len(found)-look.Limit):]}, nil
+		return channel.Page{Messages: found[max(0, len(found)-look.Limit):]}, nil
 	}
 	limit := cmp.Or(p.pageSize, look.Limit)
 	page.More = len(found) > limit && !p.hides
@@ -61,7 +61,7 @@ func (p *platform) History(_ context.Context, _ string, look channel.Look) (page
 		page.There = append(page.There, m.ID)
 		page.Last = m.ID
 		if m.AuthorID != "bot" {
-			page.Said = append(page.Said, m)
+			page.Messages = append(page.Messages, m)
 		}
 	}
 	if p.blind {

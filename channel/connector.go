@@ -105,13 +105,13 @@ type Look struct {
 
 // Page is a part of a history.
 type Page struct {
-	// Said are the messages as they would have been delivered: without the bot's own, those of programs that may
-	// not be heard, and commands, which count.
-	Said  []Inbound
-	There []string // ids of all messages of the page; nil: unknown
-	Gone  []string // of There, the deleted messages that left a trace because something hangs on them
-	Last  string   // the id to continue from
-	More  bool     // there is more to read after Last
+	// Messages are as they would have been delivered: without those of the bot, those of programs that may not be heard, and
+	// commands, which count.
+	Messages []Inbound
+	There    []string // ids of all messages of the page; nil: unknown
+	Gone     []string // of There, the deleted messages that left a trace because something hangs on them
+	Last     string   // the id to continue from
+	More     bool     // there is more to read after Last
 }
 
 // ErrGone means that a conversation no longer exists, or is closed to the bot.

@@ -21,7 +21,7 @@ import (
 )
 
 func pageOf(last string, said ...channel.Inbound) channel.Page {
-	return channel.Page{Said: said, Last: last}
+	return channel.Page{Messages: said, Last: last}
 }
 
 // Whatever a history returns, the message after the gap is answered.
@@ -126,7 +126,7 @@ func TestForgetMeDuringBackfill(t *testing.T) {
 			}
 			page = pageOf("5", secret, quoting)
 			if gap {
-				page.Said = append(page.Said, pastMessage("5", "I am back", -time.Minute, false))
+				page.Messages = append(page.Messages, pastMessage("5", "I am back", -time.Minute, false))
 			}
 			if !read { // the author wants to be forgotten before the page is stored
 				read = true

@@ -75,8 +75,8 @@ type ImportProgress struct {
 	Unread int // messages of the conversation that are stored and not summarized yet, once all are stored
 }
 
-// errAsked ends the reading of an import for as long as it takes to answer who asks something.
-var errAsked = errors.New("a message waits for an answer")
+// errAnswerDue interrupts the reading of an import until the message that waits has its answer.
+var errAnswerDue = errors.New("a message waits for an answer")
 
 // importReader has a conversation read the messages that an import has stored. Only the child calls its methods.
 type importReader struct {
@@ -84,7 +84,7 @@ type importReader struct {
 	loop     *loop
 	arrivals *arrivals
 
-	patient bool // a message that asks something has to wait until all is read
+	patient bool // messages have to wait until all is read
 
 	// Any goroutine may set these.
 	unread atomic.Bool                    // there may be messages that the engine has not read
@@ -94,8 +94,8 @@ type importReader struct {
 // listens reports whether somebody may ask something meanwhile: the connector is open.
 func (r *importReader) listens() bool { return r.connector != nil }
 
-// asks reports whether a message waits for an answer that need not wait for a new session.
-func (r *importReader) asks(ctx context.Context) (bool, error) {
+// answerDue reports whether a message waits for an answer that need not wait for a new session.
+func (r *importReader) answerDue(ctx context.Context) (bool, error) {
 	if !r.listens() || r.patient {
 		return false, nil
 	}
@@ -103,21 +103,21 @@ func (r *importReader) asks(ctx context.Context) (bool, error) {
 	return due.Addressed && !due.Session, err
 }
 
-// interrupted returns errAsked if somebody waits for an answer; resume: perhaps of a turn that is open.
+// interrupted returns errAnswerDue if somebody waits for an answer; resume: perhaps of a turn that is open.
 func (r *importReader) interrupted(ctx context.Context, resume bool) error {
-	asks, err := r.asks(ctx)
-	if err == nil && !asks && resume && r.listens() {
-		_, asks, err = r.records.Turns().Unanswered(ctx)
+	due, err := r.answerDue(ctx)
+	if err == nil && !due && resume && r.listens() {
+		_, due, err = r.records.Turns().Unanswered(ctx)
 	}
-	if err == nil && asks {
-		err = errAsked
+	if err == nil && due {
+		err = errAnswerDue
 	}
 	return err
 }
 
 // read reads the messages that an import has stored, batch by batch. Nothing is truncated, however many there are: it
-// waits for the summaries, also through pauses after a failure. It ends with errAsked when somebody asks something, and goes on from
-// there when it is called again. resume: a turn may be open.
+// waits for the summaries, also through pauses after a failure. It ends with errAnswerDue when a message needs an answer, and
+// goes on from there when it is called again. resume: a turn may be open.
 func (r *importReader) read(ctx context.Context, w *window, resume bool) error {
 	left, err := r.records.Past().Unread(ctx)
 	if err != nil || left == 0 {
@@ -180,8 +180,8 @@ func (r *importReader) readBatch(ctx context.Context, batch []chat.Message) (rea
 	return read, err
 }
 
-// untilIdle waits until no summary is being written or due, or somebody asks something, which is errAsked. It reports how
-// many messages of the import are left.
+// untilIdle waits until no summary is being written or due. errAnswerDue: a message needs an answer before that. It reports how many
+// messages of the import are left.
 func (r *importReader) untilIdle(ctx context.Context) error {
 	left, err := r.records.Past().Unread(ctx)
 	if err != nil {
@@ -200,7 +200,7 @@ func (r *importReader) untilIdle(ctx context.Context) error {
 		case r.loop.runs.broken:
 			return false, errPanicked
 		case listens && r.arrivals.awaited != "":
-			return false, errAsked
+			return false, errAnswerDue
 		}
 		return !summarizes(r.loop.engine), nil
 	})
@@ -216,7 +216,7 @@ func summarizes(e *compactor.Compactor) bool { return e.Busy() || e.StatusReader
 func (c *conversation) readImport(ctx context.Context, resume bool) error {
 	for c.imports.unread.Swap(false) {
 		err := c.imports.read(ctx, c.window, resume)
-		if errors.Is(err, errAsked) {
+		if errors.Is(err, errAnswerDue) {
 			c.imports.unread.Store(true)
 			err = c.answerFirst(ctx, resume)
 			resume = false
@@ -234,16 +234,16 @@ func (c *conversation) answerFirst(ctx context.Context, resume bool) error {
 	awaited := ""
 	c.do(func(*compactor.Compactor) { awaited = c.arrivals.awaited })
 	err := c.sync(ctx, resume)
-	asks := true
+	due := true
 	more := true
-	for asks && more && err == nil && ctx.Err() == nil {
-		asks, err = c.imports.asks(ctx)
-		if asks && err == nil {
+	for due && more && err == nil && ctx.Err() == nil {
+		due, err = c.imports.answerDue(ctx)
+		if due && err == nil {
 			more, err = c.step(ctx)
 		}
 	}
 	if err == nil {
-		c.imports.patient, err = c.imports.asks(ctx)
+		c.imports.patient, err = c.imports.answerDue(ctx)
 	}
 	c.do(func(*compactor.Compactor) { c.arrivals.answered(awaited) })
 	return cmp.Or(err, ctx.Err())

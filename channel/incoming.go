@@ -21,14 +21,14 @@ type arrivals struct {
 
 	incoming map[string]compactor.Patch // the settings that came with messages without a place, by id
 	awaited  string                     // the newest message that waits for an answer; "": none
-	asked    chan struct{}              // closed while a message waits for an answer, see Awaited
+	due      chan struct{}              // closed while a message waits for an answer, see Awaited
 	newest   string                     // the newest message with a place that the platform knows; "": none since the conversation was opened
 }
 
 func newArrivals(conversation string, observer Observer, post func(event func())) arrivals {
 	return arrivals{
 		conversation: conversation, observer: observer, post: post,
-		incoming: make(map[string]compactor.Patch), asked: make(chan struct{}),
+		incoming: make(map[string]compactor.Patch), due: make(chan struct{}),
 	}
 }
 
@@ -59,7 +59,7 @@ func (a *arrivals) arrived(messages []Inbound, receipts []store.Receipt) {
 	for i, m := range messages {
 		if receipts[i].Addressed {
 			a.awaited = m.ID
-			a.ask()
+			a.setDue()
 		}
 		if a.observer != nil {
 			a.acknowledge(m.ID, receipts[i])
@@ -100,12 +100,12 @@ func (a *arrivals) accepted(id string, seq int64) (settings compactor.Patch) {
 	return settings
 }
 
-// ask closes asked.
-func (a *arrivals) ask() {
+// setDue closes due.
+func (a *arrivals) setDue() {
 	select {
-	case <-a.asked:
+	case <-a.due:
 	default:
-		close(a.asked)
+		close(a.due)
 	}
 }
 
@@ -113,7 +113,7 @@ func (a *arrivals) ask() {
 func (a *arrivals) answered(awaited string) {
 	if a.awaited == awaited {
 		a.awaited = ""
-		a.asked = make(chan struct{})
+		a.due = make(chan struct{})
 	}
 }
 

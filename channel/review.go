@@ -65,7 +65,7 @@ func (b *backfill) reviewable(ctx context.Context, after string) (known []store.
 // the page lacks some that are too young to be deleted. atEnd: no message is behind it, so those are deleted, too.
 func (b *backfill) review(ctx context.Context, known []store.Known, page Page, atEnd bool) (left []store.Known, unsure bool, err error) {
 	var edited []Inbound
-	for _, m := range page.Said {
+	for _, m := range page.Messages {
 		if slices.ContainsFunc(known, func(k store.Known) bool { return k.ID == m.ID && m.Edited.After(k.Edited) }) {
 			m.Time = m.Edited
 			m.Addressed = asksByEdit(b.access.Rules(), b.name, m, b.catchUp)

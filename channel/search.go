@@ -26,8 +26,8 @@ func (s *site) searchesEverywhere() bool {
 	return knows && chat.ParsePlace(s.name).Direct() && s.access.Rules().SearchesFrom(s.name)
 }
 
-// searchEverywhere returns the messages that answer a question of a person, in conversations of the connector that they may read now. checked is
-// false if some were left out because the platform did not answer.
+// searchEverywhere returns the messages that answer a question of a person, in conversations of the connector that they may read
+// now. checked is false if some were left out because the platform did not answer.
 func (s *site) searchEverywhere(ctx context.Context, person string, q memory.Question) (found []memory.FoundElsewhere, checked bool, err error) {
 	if !s.searchesEverywhere() || person == "" {
 		return nil, false, sentences.NewProblem("I can search other conversations only in a direct message on Discord or Slack, unless my owner has switched that off.")

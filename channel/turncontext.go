@@ -28,8 +28,8 @@ const (
 	recalledPassage = 300 // the same in characters
 )
 
-// shownToModel returns what the model of an agent was shown in a turn that is not on disk: its prompt, and the results of tools, without those of
-// memory_save, which repeat what the model wrote.
+// shownToModel returns what the model of an agent was shown in a turn that is not on disk: its prompt, and the results of tools,
+// without those of memory_save, which repeat what the model wrote.
 func shownToModel(in *loop, turn int64, agent Agent) string {
 	texts := []string{agent.system()}
 	in.do(func(e *compactor.Compactor) {

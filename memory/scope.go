@@ -126,8 +126,8 @@ func addPeople(tx *store.Tx, id int64, d draft, fresh bool) {
 	}
 }
 
-// checkOptOuts returns an *OptedOutError if a person whom a draft concerns has opted out, or one whose name its text contains. A name that is
-// a common word counts only if it has a capital letter and the text spells it so.
+// checkOptOuts returns an *OptedOutError if a person whom a draft concerns has opted out, or one whose name its text contains. A
+// name that is a common word counts only if it has a capital letter and the text spells it so.
 func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 	out := c.People(tx).Out()
 	for _, p := range d.people {

@@ -48,8 +48,8 @@ const maxErased = 40
 var errNobody = errors.New("the person's id is empty")
 
 // Traces counts what is stored about a person in the conversation. Messages are theirs, with waiting ones, tasks that they asked
-// for, summaries in which they wrote or removed a line, and settings, pins and pauses that they made. Memories are those that they said first,
-// or that are about them.
+// for, summaries in which they wrote or removed a line, and settings, pins and pauses that they made. Memories are those that they
+// said first, or that are about them.
 func (pr Conversation) Traces(ctx context.Context, who store.Person) (Holding, error) {
 	return store.View(ctx, pr.c, "count what is stored about a person", func(tx *store.Tx) Holding { return traces(pr.c, tx, who) })
 }
@@ -70,9 +70,9 @@ func (ps Everyone) Everywhere(ctx context.Context, who store.Person) (in []*stor
 }
 
 // Erase notes that a person's traces in these conversations must be deleted, and removes their waiting messages. EraseSome does
-// the rest, step by step, after what they typed into commands is deleted here; later messages stay. The note survives the process, see Erasures, and lasts while messages that
-// were missed are still to be read: the person's, from before it, are left out. Messages from before the bot came are not
-// read any more.
+// the rest, step by step, after what they typed into commands is deleted here; later messages stay. The note survives the process,
+// see Erasures, and lasts while messages that were missed are still to be read: the person's, from before it, are left out.
+// Messages from before the bot came are not read any more.
 func (ps Everyone) Erase(ctx context.Context, who store.Person, in ...*store.Conversation) (waiting int, err error) {
 	err = ps.store.Erase(ctx, func(tx *store.Tx) {
 		if who.ID == "" {

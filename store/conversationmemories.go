@@ -90,8 +90,8 @@ func (ms ConversationMemories) Supersede(earlier, by int64) (superseded int64) {
 	return getValue[int64](ms.tx, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE "+canBeSuperseded+" RETURNING id", by, earlier, ms.c.id)
 }
 
-// Reword gives a current memory a new text, and reports whether it is current and no other current one has the same words. The index has the new
-// text from then on.
+// Reword gives a current memory a new text, and reports whether it is current and no other current one has the same words. The
+// index has the new text from then on.
 func (ms ConversationMemories) Reword(m Memory, content string) (changed bool) {
 	changed = ms.tx.do("UPDATE OR IGNORE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", content, words.Fold(content), m.ID)
 	if changed {

@@ -42,8 +42,8 @@ func (d Directory) Holds(c *Conversation) (messages, memories int) {
 	return messages, memories
 }
 
-// Everybody returns the people who have spoken or typed commands in the conversations of a connector, or of any if it is empty, or about whom
-// something is remembered: ordered by connector and ID, each once for every name.
+// Everybody returns the people who have spoken or typed commands in the conversations of a connector, or of any if it is empty, or
+// about whom something is remembered: ordered by connector and ID, each once for every name.
 func (d Directory) Everybody(connector string) []Person {
 	return listRows(d.tx, func(rows *sql.Rows, p *Person) error { return rows.Scan(&p.Connector, &p.ID, &p.Name) },
 		`SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, said.author FROM (

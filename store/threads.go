@@ -108,7 +108,8 @@ func (th Threads) touch(where string, args ...any) {
 	}
 }
 
-// DeleteMessage deletes the copies of a message that threads have, by its platform ID, and their quotes of it. The threads get a new version.
+// DeleteMessage deletes the copies of a message that threads have, by its platform ID, and their quotes of it. The threads get a
+// new version.
 func (th Threads) DeleteMessage(id string) {
 	th.touch("platform_id = ? AND platform_id <> ''", id)
 	th.touch("reply_to = ? AND quote <> ''", id)

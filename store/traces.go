@@ -51,8 +51,8 @@ func (tr Traces) Quoted(upto int64) []string {
 	return listValues[string](tr.tx, quotedOf, tr.c.id, tr.who.ID, low, high)
 }
 
-// AnonymizeMessages removes the person's name and ID from their deleted messages up to a seq, and the label of the conversation if it is a name
-// of theirs.
+// AnonymizeMessages removes the person's name and ID from their deleted messages up to a seq, and the label of the conversation if
+// it is a name of theirs.
 func (tr Traces) AnonymizeMessages(upto int64) {
 	low, high := tr.c.rowRange(1, upto)
 	tr.tx.do(`UPDATE conversations SET label = '' WHERE id = ? AND label IN (SELECT author FROM messages
@@ -87,8 +87,8 @@ func (tr Traces) DeleteMembers() {
 		SELECT author FROM messages WHERE `+inConversation+` AND role = 'user' AND deleted_at IS NULL)`, tr.c.id)
 }
 
-// RequestErasure notes that the person's messages so far, and memories so far, must be deleted. Messages from before the bot came are not read
-// any more.
+// RequestErasure notes that the person's messages so far, and memories so far, must be deleted. Messages from before the bot came
+// are not read any more.
 func (tr Traces) RequestErasure() {
 	tr.tx.do(`INSERT OR REPLACE INTO erasures (conversation, author_id, before, upto, asked_at)
 		SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories), ? FROM conversations WHERE id = ?`, tr.who.ID, nowMillis(), tr.c.id)

@@ -98,7 +98,8 @@ func (sum Summary) rewritten(at int, text string, by Writer) (Summary, error) {
 	return sum, nil
 }
 
-// rewroteLine returns the summary with the old text of a line among its dropped lines, unless a person wrote that. What is written now is not among them.
+// rewroteLine returns the summary with the old text of a line among its dropped lines, unless a person wrote that. What is written
+// now is not among them.
 func (sum Summary) rewroteLine(at int, now string, by Writer) Summary {
 	i := slices.IndexFunc(sum.Lines, func(l Line) bool { return l.At == at })
 	_, was := cutMarker(strings.Split(sum.Text, "\n")[at])

@@ -150,9 +150,9 @@ func (sum Summary) Edited() Summary {
 
 // Without returns the summary after a deletion of messages that it reads, or of others whose
 // words its text repeats. A job becomes stale, and no row keeps its text, lines of people included,
-// which may repeat what was deleted: an applied one becomes a placeholder, or ends if it no longer covers any message. A rollup keeps its children. The
-// store also does this to rows that the State does not hold; deleted are the messages that
-// existed until now.
+// which may repeat what was deleted: an applied one becomes a placeholder, or ends if it no longer covers any message. A rollup
+// keeps its children. The store also does this to rows that the State does not hold; deleted are the messages that existed until
+// now.
 func (sum Summary) Without(deleted []int64) Summary {
 	if sum.State == Running || sum.State == Prepared {
 		return sum.retire(Stale)

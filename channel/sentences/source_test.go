@@ -34,7 +34,8 @@ func sourceOf(t *testing.T) string {
 	return regexp.MustCompile(`"\s*\+\s*[\w.]+(\([^"()]*\))?\s*\+\s*"`).ReplaceAllString(text, "%s")
 }
 
-// composed matches the sentences that no single text in the code has: numbers of things, words by their group, settings, who made a summary.
+// composed matches the sentences that no single text in the code has: numbers of things, words by their group, settings, who made a
+// summary.
 var composed = regexp.MustCompile(`^(1|%d) (message|memor|summar|request)|^by |^%s: there is no such setting|^from %s to %s|^did you mean|one of %s$|^%s = %s: must be |^such that |^set (here|in the channel) by |^the model wrote in`)
 
 // Every sentence that people see is translated, and every translation is of a sentence in the code.

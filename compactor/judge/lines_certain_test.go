@@ -7,7 +7,8 @@ import (
 	"cairn/testkit/check"
 )
 
-// A line is dropped only where nothing can be computed: another number or date may be a sum, a rate or a distance that code does not follow.
+// A line is dropped only where nothing can be computed: another number or date may be a sum, a rate or a distance that code does
+// not follow.
 func TestComputedLinesAreNotDropped(t *testing.T) {
 	messages := said(
 		"Ada: The lift company wants 290 per month.",

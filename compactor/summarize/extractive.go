@@ -25,8 +25,8 @@ import (
 //
 // Sources are the seqs of the messages whose sentences were chosen, and of the runners-up: a fold
 // chooses among them again, so its cost does not grow with the past. 0 represents all texts of
-// summaries. Lines are those that consist of sentences of messages, with the messages. Equal arguments give equal results. The text is empty only if the messages have no text
-// or target is below 1; the caller sets Tokens.
+// summaries. Lines are those that consist of sentences of messages, with the messages. Equal arguments give equal results. The text
+// is empty only if the messages have no text or target is below 1; the caller sets Tokens.
 //
 // The words of others, the summaries beside it, count as little as words that were already chosen.
 func Extract(messages []chat.Message, target, maxMemories int, focus string, others ...[]string) Summary {

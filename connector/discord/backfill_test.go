@@ -127,7 +127,7 @@ func TestHistoryGivesPages(t *testing.T) {
 	} {
 		page := check.Must(r.connector.History(r.ctx, r.place(r.square), look))(t)
 		got := ""
-		for _, m := range page.Said {
+		for _, m := range page.Messages {
 			got += m.Text + " "
 		}
 		check.Equal(t, fmt.Sprintf("%+v", look), fmt.Sprintf("%sup to %s, more: %v", got, page.Last, page.More), want)

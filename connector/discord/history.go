@@ -42,7 +42,7 @@ func (h *history) History(ctx context.Context, conversation string, request chan
 	for i, m := range found {
 		if in, ok := h.translator.inbound(m, p); ok && !platform.IsCommand(in) {
 			in.Edited, _ = time.Parse(time.RFC3339, m.Edited) // a missing time means never edited
-			page.Said = append(page.Said, in)
+			page.Messages = append(page.Messages, in)
 		}
 		page.There = append(page.There, m.ID)
 		complete = complete && m.ID != ""

@@ -1,5 +1,6 @@
 // Package platform contains what the connectors to chat platforms share: connections, goroutines and queues, commands, streams
-// of replies, their splitting and Markdown, the form of apps' messages, retries with backoff, log incidents, a small cache, and attached files.
+// of replies, their splitting and Markdown, the form of apps' messages, retries with backoff, log incidents, a small cache, and
+// attached files.
 package platform
 
 import (

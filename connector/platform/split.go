@@ -12,8 +12,8 @@ import (
 )
 
 // Splitter splits replies into messages: between paragraphs, else lines, else words. A code block is closed and reopened with
-// its language; so are marks such as those of bold text, and quotes. Links are not split. Apart from these fences and marks, and from space at the splits,
-// the messages add up to the text.
+// its language; so are marks such as those of bold text, and quotes. Links are not split. Apart from these fences and marks, and
+// from space at the splits, the messages add up to the text.
 type Splitter struct {
 	Limit int            // the maximum that a message may cost; at least 300, which leaves room for the longest fence
 	Cost  func(rune) int // cost of a character; nil: its length in UTF-16

@@ -127,14 +127,14 @@ func TestHistoryOfAThread(t *testing.T) {
 	replies := r.w.Burst(220, slacktest.Post{Channel: general, User: ann, Thread: root, Text: "reply"})
 	r.begin()
 	name := conversation(general, root)
-	newest := check.Must(r.connector.History(t.Context(), name, channel.Look{Before: replies[210], Limit: 100}))(t).Said
+	newest := check.Must(r.connector.History(t.Context(), name, channel.Look{Before: replies[210], Limit: 100}))(t).Messages
 	check.That(t, len(newest) == 100 && newest[0].Text == "reply #111" && newest[99].Text == "reply #210", "before a message: %d messages", len(newest))
 	var all []channel.Inbound
 	for after, more := replies[0], true; more; {
 		page := check.Must(r.connector.History(t.Context(), name, channel.Look{After: after, Limit: 100}))(t)
 		after = page.Last
 		more = page.More
-		all = append(all, page.Said...)
+		all = append(all, page.Messages...)
 	}
 	check.That(t, len(all) == 219 && all[0].Text == "reply #2" && all[218].Text == "reply #220", "after a message: %d messages", len(all))
 	for name, after := range map[string]string{
@@ -299,7 +299,7 @@ func TestWhatIsChangedWhileTheBotIsAwayIsReadFromHistory(t *testing.T) {
 	}
 	check.EqualAll(t, "what is there", page().There, []string{root, edited, help})
 	odd.Store(edited)
-	check.That(t, page().There == nil && len(page().Said) == 1, "a page that cannot be read whole may delete messages: %+v", page())
+	check.That(t, page().There == nil && len(page().Messages) == 1, "a page that cannot be read whole may delete messages: %+v", page())
 	r.w.Delete(general, help)
 	r.w.Delete(general, edited)
 	r.w.Delete(general, reply)

@@ -145,7 +145,7 @@ func TestCommandsAreMessagesOrSpelledAsSlackHasThem(t *testing.T) {
 	m := r.botMessages(general)[0]
 	check.That(t, m.Thread == root && strings.Contains(m.Text, "Saved as memory"), "got %+v", m)
 	r.stored(conversation(general, root), "user: hello", "assistant: answer 1", "user: /etc/passwd is what?", "assistant: answer 2")
-	said := check.Must(r.connector.History(t.Context(), conversation(general, root), channel.Look{After: root, Limit: 100}))(t).Said
+	said := check.Must(r.connector.History(t.Context(), conversation(general, root), channel.Look{After: root, Limit: 100}))(t).Messages
 	check.Len(t, "what is read later, of which it is no part", said, 2)
 
 	// Slack has no /compact: it refuses to send it.

@@ -78,7 +78,7 @@ func (h *history) inbound(place chat.Place, found pages) channel.Page {
 			if m.Edited != nil {
 				in.Edited = timeOf(m.Edited.TS)
 			}
-			p.Said = append(p.Said, in)
+			p.Messages = append(p.Messages, in)
 		}
 	}
 	if found.unreadable {

@@ -144,7 +144,7 @@ func TestAChangeMayComeBeforeItsMessage(t *testing.T) {
 	}
 	r.w.Delete(general, said[2])
 	r.eventually("the changes are known", r.acknowledged)
-	rest := page(first.Last, 10).Said
+	rest := page(first.Last, 10).Messages
 	check.That(t, len(rest) == 2 && rest[0].Text == "edited" && rest[1].Text == "edit 3", "what is left of the gap: %+v", rest)
 	for i, ts := range said {
 		r.w.Emit(map[string]any{"type": "message", "channel": general, "user": ann, "ts": ts, "text": fmt.Sprint("line #", i+1)})

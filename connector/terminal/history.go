@@ -107,7 +107,8 @@ func (h *history) search(current string) (text string, ok bool) {
 	return "", false
 }
 
-// pastes has the texts for which the input shows a placeholder, because it becomes slow with much text. They are kept until the chat ends, because an earlier line may be recalled.
+// pastes has the texts for which the input shows a placeholder, because it becomes slow with much text. They are kept until the
+// chat ends, because an earlier line may be recalled.
 type pastes struct{ texts []string }
 
 const (

@@ -90,8 +90,8 @@ func abbreviated(sentence, word, rest string) bool {
 	return lettersWithPoints().MatchString(word)
 }
 
-// endsOrdinal reports whether the point after a number makes an ordinal of it, as in German and its neighbours: am 17. Oktober, im 3. Stock,
-// bis zum 19. frei.
+// endsOrdinal reports whether the point after a number makes an ordinal of it, as in German and its neighbours: am 17. Oktober, im
+// 3. Stock, bis zum 19. frei.
 func endsOrdinal(sentence, number, rest string) bool {
 	const maxDigits = 2
 	if len(number) > maxDigits || strings.HasPrefix(strings.TrimLeft(rest, " "), "\n") {

@@ -49,7 +49,8 @@ var (
 const maxUnfinished = 64
 
 // WithoutNoReply removes the sentinel from a text, with the sentence that it is in, and white space around the text. In
-// code, and as a part of another word, it is mentioned, and stays. writing: the model is still writing, and what may become the sentinel at the end is removed, too.
+// code, and as a part of another word, it is mentioned, and stays. writing: the model is still writing, and what may become the
+// sentinel at the end is removed, too.
 func WithoutNoReply(text string, writing bool) string {
 	if writing {
 		from := max(0, len(text)-maxUnfinished)
