@@ -27,22 +27,7 @@ func forgetTyped(c *store.Conversation, tx *store.Tx, lost map[string]bool) {
 	if len(lost) == 0 {
 		return
 	}
-	typed := c.CommandTexts(tx)
-	for _, t := range typed.Focuses() {
-		if says(t.Text, lost) {
-			typed.DeleteFocus(t.ID)
-		}
-	}
-	for _, t := range typed.Setting() {
-		if says(t.Text, lost) {
-			typed.DeleteSetting()
-		}
-	}
-	for _, t := range typed.TaskSettings() {
-		if says(t.Text, lost) {
-			typed.DeleteTaskFocus(t.ID)
-		}
-	}
+	c.CommandTexts(tx).DeleteMatching(func(text string) bool { return says(text, lost) })
 }
 
 // lostTerms returns the terms of deleted messages, which are out of the index already, that no other message contains.

@@ -38,24 +38,29 @@ type CommandTexts struct {
 	tx *Tx
 }
 
-// CommandText is a text with the number of its row.
-type CommandText struct {
-	ID   int64
-	Text string
+// typedTexts select the texts that people typed into commands, with the numbers of their rows, and delete one of them: the focus and
+// the error of a compaction, the setting in words, and the settings of tasks.
+var typedTexts = []struct{ texts, remove string }{
+	{"SELECT id, focus || ' ' || error FROM compactions WHERE conversation = ? AND (focus <> '' OR error <> '')", "UPDATE compactions SET focus = '', error = '' WHERE id = ?"},
+	{"SELECT conversation, value FROM overrides WHERE conversation = ? AND key = '" + focusKey + "'", "DELETE FROM overrides WHERE conversation = ? AND key = '" + focusKey + "'"},
+	{"SELECT id, above || ' ' || own FROM tasks WHERE parent = ?", withoutFocus + "id = ?"},
 }
 
-func (ct CommandTexts) texts(query string, args ...any) []CommandText {
-	return listRows(ct.tx, func(rows *sql.Rows, t *CommandText) error { return rows.Scan(&t.ID, &t.Text) }, query, args...)
-}
+const withoutFocus = "UPDATE tasks SET above = json_remove(above, '$." + focusKey + "'), own = json_remove(own, '$." + focusKey + "') WHERE "
 
-// Focuses returns the focus and the error of each compaction that has one.
-func (ct CommandTexts) Focuses() []CommandText {
-	return ct.texts("SELECT id, focus || ' ' || error FROM compactions WHERE conversation = ? AND (focus <> '' OR error <> '')", ct.c.id)
-}
-
-// DeleteFocus deletes the focus and the error of a compaction.
-func (ct CommandTexts) DeleteFocus(compaction int64) {
-	ct.tx.do("UPDATE compactions SET focus = '', error = '' WHERE id = ?", compaction)
+// DeleteMatching deletes each text that matches.
+func (ct CommandTexts) DeleteMatching(matches func(text string) bool) {
+	type typed struct {
+		row  int64
+		text string
+	}
+	for _, of := range typedTexts {
+		for _, t := range listRows(ct.tx, func(rows *sql.Rows, t *typed) error { return rows.Scan(&t.row, &t.text) }, of.texts, ct.c.id) {
+			if matches(t.text) {
+				ct.tx.do(of.remove, t.row)
+			}
+		}
+	}
 }
 
 // DeleteFocuses deletes the focus and the error of every compaction, and reports whether there was one.
@@ -72,26 +77,6 @@ func (ct CommandTexts) DeleteRequests() {
 func (ct CommandTexts) DeleteErrors() {
 	ct.tx.do("UPDATE outbox SET error = '' WHERE conversation = ? AND error <> ''", ct.c.id)
 }
-
-// Setting returns the conversation's setting in words, if it has one.
-func (ct CommandTexts) Setting() []CommandText {
-	return ct.texts("SELECT conversation, value FROM overrides WHERE conversation = ? AND key = ?", ct.c.id, focusKey)
-}
-
-// DeleteSetting deletes it.
-func (ct CommandTexts) DeleteSetting() {
-	ct.tx.do("DELETE FROM overrides WHERE conversation = ? AND key = ?", ct.c.id, focusKey)
-}
-
-const withoutFocus = "UPDATE tasks SET above = json_remove(above, '$." + focusKey + "'), own = json_remove(own, '$." + focusKey + "') WHERE "
-
-// TaskSettings returns the settings of each task that the conversation has started.
-func (ct CommandTexts) TaskSettings() []CommandText {
-	return ct.texts("SELECT id, above || ' ' || own FROM tasks WHERE parent = ?", ct.c.id)
-}
-
-// DeleteTaskFocus deletes the focus of a task.
-func (ct CommandTexts) DeleteTaskFocus(task int64) { ct.tx.do(withoutFocus+"id = ?", task) }
 
 // DeleteTaskFocuses deletes the focus of every task that the conversation has started.
 func (ct CommandTexts) DeleteTaskFocuses() { ct.tx.do(withoutFocus+"parent = ?", ct.c.id) }
