@@ -15,7 +15,8 @@ import (
 // attempt is what one attempt at a turn has written so far.
 type attempt struct {
 	requests
-	first    int64           // seq of the first row that the bot and its tools add
+	first    int64 // seq of the first row that the bot and its tools add
+	sender   *sender
 	writer   Writer          // nil: nothing is shown
 	messages []chat.Message  // messages of the bot and its tools, in order
 	texts    []string        // the texts people see, one per model call
@@ -27,13 +28,32 @@ type attempt struct {
 
 // newAttempt returns an attempt whose text people will see.
 func (t *turn) newAttempt() *attempt {
-	return &attempt{first: t.nextSeq(), writer: t.connector.Reply(t.name, t.To)}
+	build := requests{site: t.site, loop: t.loop, answerer: t.answerer, question: t.Seq, task: t.task, spend: t.spend}
+	return &attempt{requests: build, first: t.nextSeq(), sender: t.sender, writer: t.connector.Reply(t.name, t.To)}
 }
 
 // text returns everything that people see of the attempt so far.
 func (a *attempt) text() string {
 	texts := append(slices.Clip(a.texts), strings.TrimSpace(a.current.String()))
 	return strings.TrimSpace(strings.Join(texts, "\n\n"))
+}
+
+// stream displays the next piece of the answer.
+func (a *attempt) stream(delta string) {
+	a.current.WriteString(delta)
+	a.show()
+}
+
+// show displays the answer so far, in larger steps the longer it is: each costs time in proportion.
+func (a *attempt) show() {
+	n := a.current.Len()
+	if n > a.shown && n-a.shown < n/256 {
+		return
+	}
+	a.shown = n
+	if text := clean.WithoutNoReply(a.text(), true); text != "" {
+		a.sender.show(a.writer, text)
+	}
 }
 
 // withdraw removes what was shown.

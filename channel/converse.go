@@ -23,32 +23,23 @@ func (t *turn) converse(ctx context.Context) (resp llm.Response, err error) {
 		return t.handOver(ctx)
 	}
 	t.filter.start()
-	t.attempt.limit, err = t.maxCalls(ctx)
-	if err != nil {
+	a := t.attempt
+	if err := a.setLimit(ctx); err != nil {
 		return resp, err
 	}
 	loop := llm.Loop{
 		Model: t.agent.Model, MaxCalls: maxCalls,
-		Request: t.request, Record: t.record, Retry: t.retry, Report: t.report, Count: t.counted, Show: t.stream,
+		Request: a.request, Record: t.record, Retry: a.retry, Report: t.report, Count: t.counted, Show: a.stream,
 	}
 	resp, err = loop.Run(ctx)
-	left := t.attempt.left
-	if err == nil && t.attempt.isEmpty(resp, t.Optional) && left > 1 && t.task == nil { // a second request often gets an answer; the calls of a task are counted
-		loop.MaxCalls = left - 1
+	if err == nil && a.isEmpty(resp, t.Optional) && a.left > 1 && t.task == nil { // a second request often gets an answer; the calls of a task are counted
+		loop.MaxCalls = a.left - 1
 		resp, err = loop.Run(ctx)
 	}
 	if err == nil && resp.FinishReason != llm.FinishFilter {
-		t.accepted()
+		a.accepted()
 	}
 	return resp, err
-}
-
-// maxCalls returns how many calls an attempt may make: a task those that its earlier parts left.
-func (t *turn) maxCalls(ctx context.Context) (int, error) {
-	if t.task == nil {
-		return maxCalls, nil
-	}
-	return t.task.CallsLeft(ctx, t.agent.Tasks)
 }
 
 // counted counts what a request used.
@@ -75,7 +66,7 @@ func (t *turn) report(u llm.Usage) {
 
 // record adds a message with calls, and their results.
 func (t *turn) record(calls llm.Message, results []llm.Message) {
-	t.accepted()
+	t.attempt.accepted()
 	calls.Text = clean.WithoutNoReply(calls.Text, false)
 	t.attempt.add(calls.Text)
 	t.add(calls, t.attempt.completion)
@@ -98,23 +89,4 @@ func (t *turn) add(m llm.Message, completion int, pictures ...chat.Attachment) {
 		t.attempt.messages = append(t.attempt.messages, row)
 		e.Add(row)
 	})
-}
-
-// stream displays the next piece of the answer.
-func (t *turn) stream(delta string) {
-	t.attempt.current.WriteString(delta)
-	t.show()
-}
-
-// show displays the answer so far, in larger steps the longer it is: each costs time in proportion.
-func (t *turn) show() {
-	a := t.attempt
-	n := a.current.Len()
-	if n > a.shown && n-a.shown < n/256 {
-		return
-	}
-	a.shown = n
-	if text := clean.WithoutNoReply(a.text(), true); text != "" {
-		t.sender.show(a.writer, text)
-	}
 }

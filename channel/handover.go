@@ -79,7 +79,7 @@ func (t *turn) handOver(ctx context.Context) (resp llm.Response, err error) {
 		if t.attempt.current.Len() == 0 {
 			delta = name + delta
 		}
-		t.stream(delta)
+		t.attempt.stream(delta)
 	}
 	resp, err = loop.Run(ctx)
 	resp.Message.Native = nil // the conversation uses a different model
