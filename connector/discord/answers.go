@@ -68,6 +68,9 @@ func (c *commands) runText(ctx context.Context, name string, m message, in chann
 	}
 	who.Manager = p.Direct() || c.state.guild(p.Server).trusts(in.AuthorID, who.Roles)
 	place := channelID(name)
+	if platform.Deletes(in.Text) {
+		c.queue.Settle(ctx, place) // whose queue waits for this command
+	}
 	first := "" // the id of the answer's first message
 	show := func(ctx context.Context, answer command.Answer) error {
 		pieces := split(answer.Fenced().String())

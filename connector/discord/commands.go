@@ -158,24 +158,14 @@ func (c *commands) handle(ctx context.Context, i interaction) error {
 		return err
 	}
 	show := func(ctx context.Context, answer command.Answer) error { return c.showAnswer(ctx, i, line, n, answer) }
-	if i.Data.Name == "forget" {
-		c.awaitEarlier(ctx, i.ChannelID)
+	if platform.Deletes(line) {
+		c.queue.Settle(ctx, "")
 	}
 	name := locate(ctx, c.rest, c.state, i.ChannelID, i.GuildID).conversation()
 	if !known {
 		return c.base.RefuseButton(ctx, name, show)
 	}
 	return c.base.RunCommand(ctx, name, i.person(), line, nil, show)
-}
-
-// awaitEarlier waits until what arrived earlier in a channel is stored, which takes time while the database is rewritten.
-func (c *commands) awaitEarlier(ctx context.Context, channelID string) {
-	stored := make(chan struct{})
-	c.queue.Add(channelID, func() { close(stored) }, c.base.Work.CallEach)
-	select {
-	case <-stored:
-	case <-ctx.Done():
-	}
 }
 
 func (i interaction) isButton() bool { return i.Type == discordgo.InteractionMessageComponent }

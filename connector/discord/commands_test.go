@@ -131,23 +131,41 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 	r.until("the written command's recap", func() bool { all := r.contents(direct); return len(all) == 2 && strings.Contains(all[1], "Turin") })
 }
 
-// Messages wait for a rewrite of the database in the queue of their channel; a slash command does not come that way.
+// Messages wait for a rewrite of the database in the queues of their channels; a command does not, or only in that of its own.
 func TestForgetForgetsWhatStillWaits(t *testing.T) {
-	r := newRig(t, discordtest.Options{}).start().registered()
-	r.converse(r.square, "hello", 1)
-	gate := make(chan struct{})
-	r.connector.queue.Add(r.square, func() { <-gate }, r.connector.Work.CallEach)
-	r.Say(r.square, r.ann.ID, "the code is 4711")
-	i := r.Slash(r.square, r.ann.ID, "forget", with("which", "me yes"))
-	r.until("the deferral", func() bool { return !r.Interaction(i.ID).Answered.IsZero() })
-	time.Sleep(200 * time.Millisecond)
-	close(gate)
-	r.until("the outcome", func() bool {
-		answer := r.Interaction(i.ID).Answer
-		return answer != nil && strings.HasPrefix(answer.Content, "Deleted: ")
-	})
-	r.converse(r.square, "and now?", 2)
-	check.Contains(t, "the only message of a person", r.heard(r.place(r.square), 1)[0].Text, "and now?")
+	const line = "me everywhere yes"
+	for _, written := range []bool{false, true} {
+		t.Run(fmt.Sprint("written: ", written), func(t *testing.T) {
+			r := newRig(t, discordtest.Options{})
+			lobby := r.Channel(r.guild.ID, "lobby").ID
+			r.start().registered()
+			r.converse(r.square, "hello", 1)
+			places := []string{r.square}
+			if !written {
+				places = append(places, lobby)
+			}
+			gate := make(chan struct{})
+			for _, place := range places {
+				r.connector.queue.Add(place, func() { <-gate }, r.connector.Work.CallEach)
+				r.Say(place, r.ann.ID, "the code is 4711")
+			}
+			answer := func() string { return fmt.Sprint(r.contents(lobby)) }
+			if written {
+				r.ask(lobby, "/forget "+line)
+			} else {
+				i := r.Slash(lobby, r.ann.ID, "forget", with("which", line))
+				answer = func() string { return fmt.Sprintf("%+v", r.Interaction(i.ID).Answer) }
+			}
+			time.Sleep(500 * time.Millisecond) // the command arrives
+			close(gate)
+			r.until("the outcome", func() bool { return strings.Contains(answer(), "Deleted: ") })
+			r.connector.queue.Settle(t.Context(), "")
+			for _, place := range places {
+				r.Idle(r.place(place))
+				check.Lacks(t, "what is stored", fmt.Sprint(r.Transcript(r.place(place))), "4711")
+			}
+		})
+	}
 }
 
 func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {

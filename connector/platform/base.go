@@ -174,6 +174,12 @@ func (b *Base) RunCommand(ctx context.Context, name string, who access.Person, l
 	return showEnd(ctx, answer.Then, show)
 }
 
+// Deletes reports whether a command deletes messages. Those that arrived before it must be stored first, see KeyedQueue.Settle.
+func Deletes(line string) bool {
+	cmd, _, _ := command.Parse(line)
+	return cmd.Name == "forget"
+}
+
 // KnowsButton reports whether a button's command line has a command of this version.
 func KnowsButton(line string) bool {
 	_, err := command.Find(strings.TrimPrefix(line, "/"))

@@ -119,10 +119,17 @@ func TestKeyedQueue(t *testing.T) {
 	passed := make(chan struct{})
 	q.Add("b", func() { close(passed) }, group.CallEach) // which does not wait for a
 	<-passed
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	q.Settle(ctx, "")
+	q.Settle(t.Context(), "a")
+	check.Len(t, "done of a", done, 0)
 	close(hold)
+	q.Settle(t.Context(), "b")
+	check.Len(t, "done of a", done, all)
 	group.Close()
 	check.That(t, len(done) == all && slices.IsSorted(done), "%d done, in order: %v", len(done), slices.IsSorted(done))
-	check.Equal(t, "keys without work are kept", len(q.waiting), 0)
+	check.Equal(t, "keys without work are kept", len(q.busy), 0)
 	q.Add("c", func() { t.Error("done after the end") }, group.CallEach)
 	check.That(t, !group.Start(func(context.Context) {}), "a closed group starts work")
 }
@@ -147,7 +154,7 @@ func TestGuard(t *testing.T) {
 	<-passed
 	group.Close()
 	check.EqualAll(t, "done", done, []string{"the next function"})
-	check.Equal(t, "keys without work are kept", len(functions.waiting)+len(batches.waiting), 0)
+	check.Equal(t, "keys without work are kept", len(functions.busy)+len(batches.busy), 0)
 	for _, what := range []string{"a goroutine", "a function", "a batch"} {
 		check.That(t, strings.Contains(log.String(), "msg=connector_panicked panic=\""+what), "not logged: %s\n%s", what, &log)
 	}

@@ -87,8 +87,14 @@ const maxBatch = 200 // items that are handled together
 type KeyedQueue[T any] struct {
 	Group *Group
 
-	mu      sync.Mutex // guards waiting
-	waiting map[string][]T
+	mu   sync.Mutex // guards busy
+	busy map[string]*keyWork[T]
+}
+
+// keyWork is the work of one key, whose goroutine runs.
+type keyWork[T any] struct {
+	waiting []T
+	ended   chan struct{} // closed when nothing waits any more
 }
 
 // Add appends an item to the queue of key, unless the key has no goroutine yet and the group's context has ended. It never blocks.
@@ -96,30 +102,57 @@ type KeyedQueue[T any] struct {
 func (q *KeyedQueue[T]) Add(key string, item T, handle func(batch []T)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	queue, busy := q.waiting[key]
-	if !busy && !q.Group.Start(func(context.Context) {
+	if l := q.busy[key]; l != nil {
+		l.waiting = append(l.waiting, item)
+		return
+	}
+	if !q.Group.Start(func(context.Context) {
 		for batch := q.next(key); len(batch) > 0; batch = q.next(key) {
 			q.Group.Guard(func() { handle(batch) })
 		}
 	}) {
 		return
 	}
-	if q.waiting == nil {
-		q.waiting = make(map[string][]T)
+	if q.busy == nil {
+		q.busy = make(map[string]*keyWork[T])
 	}
-	q.waiting[key] = append(queue, item)
+	q.busy[key] = &keyWork[T]{waiting: []T{item}, ended: make(chan struct{})}
 }
 
 // next removes and returns the oldest items of a key. If there are none it forgets the key: its goroutine is about to end.
 func (q *KeyedQueue[T]) next(key string) []T {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	queue := q.waiting[key]
-	if len(queue) == 0 {
-		delete(q.waiting, key)
+	l := q.busy[key]
+	if len(l.waiting) == 0 {
+		delete(q.busy, key)
+		close(l.ended)
 		return nil
 	}
-	n := min(len(queue), maxBatch)
-	q.waiting[key] = queue[n:]
-	return queue[:n:n]
+	n := min(len(l.waiting), maxBatch)
+	batch := l.waiting[:n:n]
+	l.waiting = l.waiting[n:]
+	return batch
+}
+
+// Settle waits until each key but one has done what was added before, or until ctx ends.
+func (q *KeyedQueue[T]) Settle(ctx context.Context, but string) {
+	for _, ended := range q.others(but) {
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// others returns when the work of each key but one has ended.
+func (q *KeyedQueue[T]) others(but string) (all []<-chan struct{}) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for key, l := range q.busy {
+		if key != but {
+			all = append(all, l.ended)
+		}
+	}
+	return all
 }

@@ -37,6 +37,7 @@ type commands struct {
 	recent  *recent
 	history *history
 	poster  *poster
+	queue   *platform.KeyedQueue[event] // see events
 }
 
 // onSlashCommand runs "/cairn compact prices" as "/compact prices". One may arrive twice.
@@ -62,8 +63,13 @@ func (r *commands) start(id string, c typed, show platform.Show) {
 			r.base.Log.Debug("look_up_person_failed", "error", err)
 		}
 		c.who.Name, c.who.Manager = cmp.Or(name, c.who.Name), admin || c.place.Direct()
+		queued := "" // where the queue waits for the command
 		if c.ran != nil {
 			show = platform.Reaching(r.poster, c.place.String(), c.who, show)
+			queued = c.place.Channel
+		}
+		if platform.Deletes(c.line) {
+			r.queue.Settle(ctx, queued)
 		}
 		return r.base.RunCommand(ctx, c.place.String(), c.who, c.line, c.ran, show)
 	})

@@ -64,6 +64,46 @@ func TestAWrittenCommandComesBeforeWhatFollowsIt(t *testing.T) {
 	}
 }
 
+// Messages wait for a rewrite of the database in the queues of their channels; a command does not, or only in that of its own.
+func TestForgetForgetsWhatStillWaits(t *testing.T) {
+	const line = "forget me everywhere yes"
+	for _, written := range []bool{false, true} {
+		t.Run(fmt.Sprint("written: ", written), func(t *testing.T) {
+			r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
+			r.ask(general, ann, 1)
+			lobby := r.w.AddChannel("lobby", ann)
+			places := []string{general}
+			if !written {
+				places = append(places, lobby)
+			}
+			gate := make(chan struct{})
+			events := r.connector.sockets.events
+			for _, place := range places {
+				events.queue.Add(place, event{}, func(batch []event) {
+					<-gate
+					events.handle(slices.DeleteFunc(batch, func(e event) bool { return e.ack == nil }))
+				})
+				r.w.Say(slacktest.Post{Channel: place, User: ann, Text: "the code is 4711"})
+			}
+			if written {
+				r.w.Say(slacktest.Post{Channel: lobby, User: ann, Text: mention + "/" + line})
+			} else {
+				r.w.Command(lobby, ann, "/cairn", line)
+			}
+			time.Sleep(500 * time.Millisecond) // the command arrives
+			close(gate)
+			r.eventually("it is deleted", func() bool {
+				return strings.Contains(fmt.Sprint(r.botMessages(lobby), r.botMessages(lobby, ann)), "Deleted: ")
+			})
+			events.queue.Settle(t.Context(), "")
+			for _, place := range places {
+				r.Idle(conversation(place))
+				check.Lacks(t, "what is stored", fmt.Sprint(r.Transcript(conversation(place))), "4711")
+			}
+		})
+	}
+}
+
 // How a request may fail in other ways: TestAFailureWhileItIsShownIsRepaired.
 func TestAFailedAnswerOfACommandIsGivenOnce(t *testing.T) {
 	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)

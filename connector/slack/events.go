@@ -24,7 +24,7 @@ type events struct {
 	translator *translator
 	backfill   *backfill
 	commands   *commands
-	queue      platform.KeyedQueue[event] // message events, by channel
+	queue      *platform.KeyedQueue[event] // message events, by channel
 }
 
 // add queues an event. ack is called when the event is on disk, or there is nothing to store.

@@ -131,7 +131,8 @@ func assemble(o Options, base *platform.Base) *Slack {
 	translator := &translator{base: base, self: s.self, names: s.names, recent: s.recent, files: s.files, replyIn: o.ReplyIn}
 	s.history = &history{base: base, api: s.api, self: s.self, recent: s.recent, translator: translator}
 	poster := &poster{base: base, api: s.api, recent: s.recent, replyIn: o.ReplyIn, compatible: o.APIBase != ""}
-	commands := &commands{base: base, api: s.api, self: s.self, times: s.times, recent: s.recent, history: s.history, poster: poster}
+	queue := &platform.KeyedQueue[event]{Group: base.Work}
+	commands := &commands{base: base, api: s.api, self: s.self, times: s.times, recent: s.recent, history: s.history, poster: poster, queue: queue}
 	s.replies = &replies{poster: poster, self: s.self, times: s.times, history: s.history, commands: commands, working: o.Working}
 	backfill := &backfill{
 		base: base, api: s.api, self: s.self, times: s.times, names: s.names, recent: s.recent, catchUp: o.CatchUp,
@@ -139,7 +140,7 @@ func assemble(o Options, base *platform.Base) *Slack {
 	}
 	events := &events{
 		base: base, self: s.self, names: s.names, recent: s.recent, translator: translator, backfill: backfill, commands: commands,
-		queue: platform.KeyedQueue[event]{Group: base.Work},
+		queue: queue,
 	}
 	s.sockets = &sockets{base: base, api: s.api, times: s.times, backfill: backfill, events: events, commands: commands}
 	return s
