@@ -98,17 +98,25 @@ func (ss Summaries) prepared() []transcript.Summary {
 	return ss.read("AND state = 'prepared' ORDER BY id")
 }
 
+const maxRoom = 4096 // messages; many of a span may have been deleted
+
 // Load reads the snapshot from which the view is rebuilt.
 func (ss Summaries) Load() (state transcript.Snapshot) {
 	messages := ss.messages()
 	state.Head = ss.head()
 	var read int64
 	state.Next, state.Beyond, read = promptRange(ss.tx, ss.c.id)
-	for _, gap := range (transcript.Span{From: state.Head.Start, To: read}).Gaps(state.Head.Stack) {
-		state.Messages = append(state.Messages, messages.read(gap.From, gap.To, "ORDER BY id")...)
-	}
+	verbatim := transcript.Span{From: state.Head.Start, To: read}.Gaps(state.Head.Stack)
 	if state.Beyond > 0 {
-		state.Messages = append(state.Messages, messages.read(state.Beyond, state.Next-1, "ORDER BY id")...)
+		verbatim = append(verbatim, transcript.Span{From: state.Beyond, To: state.Next - 1})
+	}
+	room := int64(0) // so that the list is not copied while it grows
+	for _, span := range verbatim {
+		room += span.To - span.From + 1
+	}
+	state.Messages = make([]chat.Message, 0, min(room, maxRoom))
+	for _, span := range verbatim {
+		state.Messages = messages.readBehind(state.Messages, span.From, span.To, "ORDER BY id")
 	}
 	state.First, state.Prepared = ss.first(state.Head.Start), ss.prepared()
 	state.Count, state.Contexts = lastCount(ss.tx, ss.c.id), messages.contexts()

@@ -142,12 +142,16 @@ func eachRow(tx *Tx, scan func(*sql.Rows) error, query string, args ...any) {
 }
 
 // listRows returns the rows of a query; scan reads one of them.
-func listRows[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) (all []T) {
+func listRows[T any](tx *Tx, scan func(*sql.Rows, *T) error, query string, args ...any) []T {
+	return appendRows(tx, nil, scan, query, args...)
+}
+
+// appendRows is listRows behind rows that are known.
+func appendRows[T any](tx *Tx, all []T, scan func(*sql.Rows, *T) error, query string, args ...any) []T {
 	eachRow(tx, func(rows *sql.Rows) error {
 		var row T
-		err := scan(rows, &row)
 		all = append(all, row)
-		return err
+		return scan(rows, &all[len(all)-1])
 	}, query, args...)
 	return all
 }

@@ -40,8 +40,13 @@ const messageColumns = `seq, turn, role, platform_id, author_id, author, text, a
 
 // read reads the messages of [from, to] that were not deleted, oldest first. rest continues the WHERE clause.
 func (ms Messages) read(from, to int64, rest string, args ...any) []chat.Message {
+	return ms.readBehind(nil, from, to, rest, args...)
+}
+
+// readBehind is read behind messages that are known.
+func (ms Messages) readBehind(known []chat.Message, from, to int64, rest string, args ...any) []chat.Message {
 	low, high := ms.c.rowRange(from, to)
-	return listRows(ms.tx, func(rows *sql.Rows, m *chat.Message) error { return scanMessage(rows, m) },
+	return appendRows(ms.tx, known, func(rows *sql.Rows, m *chat.Message) error { return scanMessage(rows, m) },
 		"SELECT "+messageColumns+" FROM messages WHERE id BETWEEN ? AND ? AND deleted_at IS NULL "+rest, append([]any{low, high}, args...)...)
 }
 

@@ -15,10 +15,11 @@ func maskBroken(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r == '\n' || hidden(r) }) {
 		return text // as most texts are: they cost nothing more
 	}
-	whole, at := joined(text)
-	if len(whole) == len(text) {
+	breaks := breaksOfKeys(text)
+	if len(breaks) == 0 && !strings.ContainsFunc(text, hidden) {
 		return text
 	}
+	whole, at := joined(text, breaks)
 	var found []secret
 	forRulesOf(whole, func(r *rule) {
 		for _, s := range r.secrets(whole) {
@@ -41,10 +42,8 @@ func maskBroken(text string) string {
 	return replaced(text, found)
 }
 
-// joined returns text without hidden characters and without the line breaks within what may be a
-// key, and for each byte of the result where it stands in text.
-func joined(text string) (whole string, at []int) {
-	breaks := breaksOfKeys(text)
+// joined returns text without hidden characters and breaks, and for each byte of the result its position in text.
+func joined(text string, breaks [][2]int) (whole string, at []int) {
 	var b strings.Builder
 	for i := 0; i < len(text); {
 		if len(breaks) > 0 && breaks[0][0] == i {
