@@ -46,7 +46,6 @@ func AroundOf(row transcript.Summary, rows []transcript.Summary, messages []tran
 		}
 		if r.To < row.From && r.Kind != transcript.Placeholder {
 			a.before = r
-			a.before.Text = secrets.Mask(r.Text)
 		}
 	}
 	for _, r := range rows {

@@ -41,6 +41,7 @@ func newWriter(m Material) *writer {
 	if m.Row.Kind == transcript.Rollup {
 		prompt += "\n" + m.by.Texts.Fold
 	}
+	m.Around.before.Text = secrets.Mask(m.Around.before.Text)
 	return &writer{Worker: m.by, Material: m, prompt: prompt, beside: m.Around.beside()}
 }
 
