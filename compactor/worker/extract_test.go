@@ -94,3 +94,14 @@ func TestInventedLineBesideTheSpan(t *testing.T) {
 		check.Equal(t, name+" the span, with evidence", fmt.Sprintf("%+v", judge().Check(line).Lines), fmt.Sprintf("%+v", []transcript.Line{want}))
 	}
 }
+
+func TestTheSummaryBeforeASpanIsReadWithoutSecrets(t *testing.T) {
+	const secret = "ghp_k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"
+	row := transcript.Summary{Span: transcript.Span{From: 1, To: 9}, Text: "- The key is " + secret + "."}
+	m := Material{by: &Worker{}, Assignment: Assignment{Around: AroundOf(transcript.Summary{Span: transcript.Span{From: 10, To: 20}}, []transcript.Summary{row}, nil)}}
+	w := newWriter(m)
+	w.Around.max = 100
+	text, _ := w.Around.labelled(nil)
+	check.Contains(t, "reference", text, "- The key is ")
+	check.Lacks(t, "reference", text, secret)
+}
