@@ -13,12 +13,9 @@ import (
 // and task, of which nobody knows who asked for it. It also removes their name from settings, pins and pauses.
 func eraseTyped(c *store.Conversation, tx *store.Tx, who store.Person) {
 	c.Traces(tx, who).AnonymizeSettings()
-	typed := c.CommandTexts(tx)
-	if typed.DeleteFocuses() {
+	if c.CommandTexts(tx).DeleteAll() {
 		c.NextVersion(tx) // summaries in memory are read again: a repair keeps the focus of what it repairs
 	}
-	typed.DeleteErrors()
-	typed.DeleteTaskFocuses()
 }
 
 // forgetTyped deletes what was typed into commands if it contains a word that no message contains any more: it quotes what

@@ -63,8 +63,11 @@ func (ct CommandTexts) DeleteMatching(matches func(text string) bool) {
 	}
 }
 
-// DeleteFocuses deletes the focus and the error of every compaction, and reports whether there was one.
-func (ct CommandTexts) DeleteFocuses() (changed bool) {
+// DeleteAll deletes the focus and the error of every compaction, the focus of every task that the conversation has started, and why
+// pieces of replies were not sent, which may quote them. summaries reports whether a compaction had a focus or an error.
+func (ct CommandTexts) DeleteAll() (summaries bool) {
+	ct.tx.do("UPDATE outbox SET error = '' WHERE conversation = ? AND error <> ''", ct.c.id)
+	ct.tx.do(withoutFocus+"parent = ?", ct.c.id)
 	return ct.tx.do("UPDATE compactions SET focus = '', error = '' WHERE conversation = ? AND (focus <> '' OR error <> '')", ct.c.id)
 }
 
@@ -72,11 +75,3 @@ func (ct CommandTexts) DeleteFocuses() (changed bool) {
 func (ct CommandTexts) DeleteRequests() {
 	ct.tx.do("UPDATE compactions SET focus = '' WHERE conversation = ? AND focus <> ''", ct.c.id)
 }
-
-// DeleteErrors deletes why pieces of replies were not sent: it may quote them.
-func (ct CommandTexts) DeleteErrors() {
-	ct.tx.do("UPDATE outbox SET error = '' WHERE conversation = ? AND error <> ''", ct.c.id)
-}
-
-// DeleteTaskFocuses deletes the focus of every task that the conversation has started.
-func (ct CommandTexts) DeleteTaskFocuses() { ct.tx.do(withoutFocus+"parent = ?", ct.c.id) }
