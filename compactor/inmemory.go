@@ -180,14 +180,7 @@ func (j *inMemoryJob) Tools(int) []llm.Tool { return nil }
 func (j *inMemoryJob) Kept() int { return 0 }
 
 func (j *inMemoryJob) Store(_ context.Context, s summarize.Summary) ([]summarize.MemoryDraft, error) {
-	sum := j.row
-	sum.Text = s.Text
-	sum.Tokens = s.Tokens
-	sum.Sources = s.Sources
-	sum.Lines = s.Lines
-	sum.Dropped = s.Dropped
-	sum.DroppedLines = s.DroppedLines
-	c, err := j.r.state.Prepare(sum)
+	c, err := j.r.state.Prepare(s.In(j.row))
 	if err != nil {
 		return nil, err
 	}

@@ -119,13 +119,9 @@ func finished(row Summary, s summarize.Summary) (Summary, summarize.Summary) {
 	s.Text = transcript.WithoutMarks(s.Text)
 	row.State = Prepared
 	row.Text = s.Text
-	row.Sources = s.Sources
 	s.Lines = row.LinesIn(s.Lines)
-	row.Lines = s.Lines
-	row.Dropped = s.Dropped
-	row = row.Dropping(s.DroppedLines...)
-	s.DroppedLines = row.DroppedLines
-	row.Model = cmp.Or(s.Model, row.Model)
+	s.DroppedLines = row.Dropping(s.DroppedLines...).DroppedLines
+	row = s.In(row)
 	row.Tokens = row.Cost()
 	s.Tokens = row.Tokens
 	return row, s

@@ -119,14 +119,7 @@ func (j *job) trying(what string) string { return fmt.Sprintf("%s of compaction 
 // writes nothing else.
 func (j *job) Store(ctx context.Context, summary summarize.Summary) ([]summarize.MemoryDraft, error) {
 	c := j.conversation
-	row := j.row
-	row.Text = summary.Text
-	row.Tokens = summary.Tokens
-	row.Model = summary.Model
-	row.Sources = summary.Sources
-	row.Lines = summary.Lines
-	row.Dropped = summary.Dropped
-	row.DroppedLines = summary.DroppedLines
+	row := summary.In(j.row)
 	return store.Update(ctx, c, j.trying("store the summary"), func(tx *store.Tx) []summarize.MemoryDraft {
 		if c.Summaries(tx).Prepare(row, summary.Beside.Rows, summary.Beside.Messages) {
 			return nil

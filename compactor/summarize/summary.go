@@ -5,6 +5,7 @@
 package summarize
 
 import (
+	"cmp"
 	"context"
 
 	"cairn/chat"
@@ -45,6 +46,18 @@ type Summary struct {
 	Sources      []int64       // of the extractive summarizer, see Extract
 	Memories     []MemoryDraft // of the extractive summarizer; a worker saves through its job's tool
 	Beside       Beside        // what a worker read around the span, for reference
+}
+
+// In returns a row with the text of the summary, and all that belongs to it.
+func (s Summary) In(row transcript.Summary) transcript.Summary {
+	row.Text = s.Text
+	row.Tokens = s.Tokens
+	row.Model = cmp.Or(s.Model, row.Model)
+	row.Sources = s.Sources
+	row.Lines = s.Lines
+	row.Dropped = s.Dropped
+	row.DroppedLines = s.DroppedLines
+	return row
 }
 
 // Beside lists what was read around a span.
