@@ -29,9 +29,9 @@ func benchmarks() []*benchmark {
 	}
 }
 
-// newBenchmark returns the command of a benchmark. use is its name, followed by DIR if it requires
+// newBenchmark returns the command of a benchmark. use is its name, followed by DIR or DIR… if it requires
 // recordings.
-func newBenchmark(use, short, help string, measure func(ctx context.Context, s *screen, dir string) (result, error)) *benchmark {
+func newBenchmark(use, short, help string, measure func(ctx context.Context, s *screen, dirs []string) (result, error)) *benchmark {
 	b := &benchmark{}
 	asJSON := false
 	b.Command = &cobra.Command{
@@ -44,7 +44,7 @@ func newBenchmark(use, short, help string, measure func(ctx context.Context, s *
 			}
 			s := screenOf(cmd.OutOrStdout(), cmd.ErrOrStderr())
 			defer s.done()
-			r, err := measure(cmd.Context(), s, strings.Join(args, ""))
+			r, err := measure(cmd.Context(), s, args)
 			if err != nil {
 				return err
 			}
@@ -52,8 +52,11 @@ func newBenchmark(use, short, help string, measure func(ctx context.Context, s *
 			return s.conclude(asJSON, r)
 		},
 	}
-	if strings.HasSuffix(use, " DIR") {
+	switch {
+	case strings.HasSuffix(use, " DIR"):
 		b.Args = cobra.ExactArgs(1)
+	case strings.HasSuffix(use, " DIR…"):
+		b.Args = cobra.MinimumNArgs(1)
 	}
 	b.Flags().BoolVar(&asJSON, "json", false, "write JSON")
 	return b

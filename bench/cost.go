@@ -42,7 +42,7 @@ summaries of the requested length.
 func newCost() *benchmark {
 	p := costOptions{cache: cacheRule{ttl: cacheTTL}}
 	var b *benchmark
-	b = newBenchmark("cost", "Measure the cost of a long conversation, by strategy", costHelp, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b = newBenchmark("cost", "Measure the cost of a long conversation, by strategy", costHelp, func(ctx context.Context, s *screen, _ []string) (result, error) {
 		if !slices.Contains(cacheRules, p.cache.kind) {
 			return nil, wrongFlag(b.Command, "cache", p.cache.kind, "one of "+strings.Join(cacheRules, ", "))
 		}

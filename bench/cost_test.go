@@ -73,7 +73,7 @@ func TestStrategies(t *testing.T) {
 	slides := rows[1]
 	sums := rows[2]
 	check.That(t, c.Worker.Requests >= 4 && c.Turns.Rewrites >= 3, "the window was not passed, or the worker costs nothing: %+v", c)
-	check.That(t, 2*slides.Input >= 3*c.Input && slides.Worker.Requests == 0, "a sliding window does not cost most: %+v\nCairn %+v", slides, c)
+	check.That(t, 5*slides.Input >= 7*c.Input && slides.Worker.Requests == 0, "a sliding window does not cost most: %+v\nCairn %+v", slides, c)
 	check.That(t, sums.Worker.Requests > 0 && sums.Least < c.Least && sums.Turns.Rewrites >= 2, "summing up everything does not keep least: %+v\nCairn %+v", sums, c)
 	again := check.Must(all[0].price(t.Context(), turns, byPrefix, func() {}))(t)
 	check.That(t, costsTheSame(again, c), "the same conversation costs\n%+v, before\n%+v", again, c)

@@ -31,7 +31,7 @@ func newCrash() *benchmark {
 	var seed uint64
 	var on string
 	help := fmt.Sprintf(crashHelp, restEvery)
-	b := newBenchmark("crash", "Check that nothing is lost when the program is killed", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("crash", "Check that nothing is lost when the program is killed", help, func(ctx context.Context, s *screen, _ []string) (result, error) {
 		return measureCrash(ctx, s, on, kills, seed)
 	})
 	b.Flags().StringVar(&on, "on", "terminal", "where people talk: `PLATFORM` is terminal, discord or slack")

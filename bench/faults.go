@@ -28,7 +28,7 @@ conversations together must use less than %d MiB of heap.`
 func newFaults() *benchmark {
 	var seeds int
 	help := fmt.Sprintf(faultsHelp, faultsAtOnce, mostHeap)
-	b := newBenchmark("faults", "Check conversations whose provider fails, lies or never ends", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("faults", "Check conversations whose provider fails, lies or never ends", help, func(ctx context.Context, s *screen, _ []string) (result, error) {
 		return injectFaults(ctx, s, llmtest.Faults(), seeds, func(int) []string { return positions })
 	})
 	b.integer(&seeds, "seeds", 3, 1, 1000, "`N` conversations for each fault and position")

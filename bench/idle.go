@@ -24,7 +24,7 @@ const idleGoal = 30.0
 func newIdle() *benchmark {
 	var channels int
 	help := fmt.Sprintf(idleHelp, channel.DefaultIdle, idleGoal)
-	b := newBenchmark("idle", "Measure the memory of an idle channel", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("idle", "Measure the memory of an idle channel", help, func(ctx context.Context, s *screen, _ []string) (result, error) {
 		return measureIdle(ctx, s, channels)
 	})
 	b.integer(&channels, "channels", 10_000, 1, 1_000_000, "`N` channels")

@@ -47,7 +47,7 @@ type importing struct {
 func newImport() *benchmark {
 	var o importing
 	help := fmt.Sprintf(importHelp, smallVocabulary, importMinutes, thousands(importMany), importGoal, importGrowth, thousands(importFilled), thousands(importKilled))
-	b := newBenchmark("import", "Measure the cost of importing a message, at several sizes", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("import", "Measure the cost of importing a message, at several sizes", help, func(ctx context.Context, s *screen, _ []string) (result, error) {
 		return o.measure(ctx, s)
 	})
 	b.integers(&o.sizes, "messages", []int{1000, 10_000, importMany}, 100, 10_000_000, "sizes: `N` messages, separated by commas")

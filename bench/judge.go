@@ -38,8 +38,8 @@ var badTexts string
 
 func newJudge() *benchmark {
 	var lines []string
-	b := newBenchmark("judge DIR", "Measure how well good summaries are distinguished from bad ones", judgeHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
-		return measureJudge(ctx, s, dir, lines)
+	b := newBenchmark("judge DIR", "Measure how well good summaries are distinguished from bad ones", judgeHelp, func(ctx context.Context, s *screen, dirs []string) (result, error) {
+		return measureJudge(ctx, s, dirs[0], lines)
 	})
 	b.Flags().StringSliceVar(&lines, "lines", nil, "`FILES` or folders with lines to judge, instead of the built-in ones")
 	return b

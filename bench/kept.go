@@ -82,7 +82,7 @@ func look(ctx context.Context, conv *store.Conversation, agent channel.Agent, r 
 	if err != nil {
 		return nil, err
 	}
-	v.said = simulate.SetOf(words.Content(request))
+	v.said = simulate.SetOf(words.Content(simulate.WithoutCitations(request)))
 	v.slide(now.Max - now.Parts.Frame - now.Parts.Reserve)
 	return v, nil
 }

@@ -27,7 +27,7 @@ func newLatency() *benchmark {
 	var turns int
 	var summaryTakes time.Duration
 	help := fmt.Sprintf(latencyHelp, replyDelay, maxDeviation)
-	b := newBenchmark("latency", "Check that a summary in progress does not delay replies", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("latency", "Check that a summary in progress does not delay replies", help, func(ctx context.Context, s *screen, _ []string) (result, error) {
 		return measureLatency(ctx, s, turns, summaryTakes)
 	})
 	b.Flags().DurationVar(&summaryTakes, "summary", 5*time.Second, "`TIME` the model takes for a summary")

@@ -31,7 +31,7 @@ type loading struct {
 func newLoad() *benchmark {
 	var l loading
 	help := fmt.Sprintf(loadHelp, quickest, slowest, lookUpEvery, thousands(crowdWindow), crowdWorkers, defaultRate)
-	b := newBenchmark("load", "Measure many concurrent channels over a long time", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("load", "Measure many concurrent channels over a long time", help, func(ctx context.Context, s *screen, _ []string) (result, error) {
 		return l.measure(ctx, s)
 	})
 	b.integer(&l.channels, "channels", 1000, 25, 100_000, "`N` channels")

@@ -35,7 +35,7 @@ var inventedFiles embed.FS
 func newModels() *benchmark {
 	var turns int
 	help := fmt.Sprintf(modelsHelp, strings.Join(llmtest.Profiles(), ", "), thousands(modelsWindow), gaugeGoal)
-	b := newBenchmark("models", "Check long conversations with each kind of model", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("models", "Check long conversations with each kind of model", help, func(ctx context.Context, s *screen, _ []string) (result, error) {
 		return measureModels(ctx, s, modelTrials(), turns)
 	})
 	b.integer(&turns, "turns", 100, 1, 100_000, "`N` turns with each model")

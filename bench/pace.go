@@ -26,7 +26,7 @@ type pace struct {
 
 // measurePace fills a database with conversations of so many messages each, and measures how long
 // the questions take in them.
-func measurePace(ctx context.Context, s *screen, all []recording, conversations, messages int) (p pace, err error) {
+func measurePace(ctx context.Context, s *screen, all []recording, conversations, messages int, by embeddingServer) (p pace, err error) {
 	db, err := openStore(ctx, "")
 	if err != nil {
 		return p, err
@@ -48,6 +48,9 @@ func measurePace(ctx context.Context, s *screen, all []recording, conversations,
 		if err != nil {
 			return p, err
 		}
+	}
+	if err := by.invent(ctx, s, db.Store); err != nil {
+		return p, err
 	}
 	p, err = timed(ctx, s, all, filled)
 	p.Shape = fmt.Sprintf("conversations: %s, messages in each: %s", thousands(conversations), thousands(messages))

@@ -67,8 +67,8 @@ var keyVariables = map[string]string{providerOpenAI: "OPENAI_API_KEY", providerA
 
 func newPrompts() *benchmark {
 	var o promptOptions
-	b := newBenchmark("prompts DIR", "What a real model makes of the worker's prompts", promptsHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
-		return measurePrompts(ctx, s, dir, o)
+	b := newBenchmark("prompts DIR", "What a real model makes of the worker's prompts", promptsHelp, func(ctx context.Context, s *screen, dirs []string) (result, error) {
+		return measurePrompts(ctx, s, dirs[0], o)
 	})
 	b.Flags().StringVar(&o.model, "model", "", "`NAME` of the model; required")
 	b.Flags().StringVar(&o.provider, "provider", providerOpenAI, "`NAME` of the server's interface: openai or anthropic")

@@ -31,6 +31,9 @@ type asked struct {
 	seqs []int64 // seqs of the evidence that is in the recording, without duplicates
 }
 
+// hasAnswer reports whether messages of the recording answer the question.
+func (q asked) hasAnswer() bool { return q.Category != simulate.NoAnswer && len(q.seqs) > 0 }
+
 // readRecordings reads all recordings of a folder, sorted by name.
 func readRecordings(dir string) ([]recording, error) {
 	all, err := recordingsIn(os.DirFS(dir))

@@ -25,8 +25,8 @@ are for a window of 8192.
 
 func newRetention() *benchmark {
 	var windows []int
-	b := newBenchmark("retention DIR", "Measure what a long conversation retains without a model", retentionHelp, func(ctx context.Context, s *screen, dir string) (result, error) {
-		return measureRetention(ctx, s, dir, windows)
+	b := newBenchmark("retention DIR", "Measure what a long conversation retains without a model", retentionHelp, func(ctx context.Context, s *screen, dirs []string) (result, error) {
+		return measureRetention(ctx, s, dirs[0], windows)
 	})
 	b.integers(&windows, "window", []int{4096, 8192, 16384}, 4096, 1_000_000, "`N,…` tokens of the windows")
 	return b
@@ -114,7 +114,7 @@ func (r *retained) judge() {
 		answer, evidence float64
 	}{
 		{"context", k.Context, 70, 45},
-		{"with memory search", k.Memories, 77, 62},
+		{"with memory search", k.Memories, 72, 50}, // few are kept: messages are what retains the rest
 		{"with transcript search", k.Transcript, 86, 90},
 	} {
 		r.Targets = append(r.Targets,

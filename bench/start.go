@@ -29,7 +29,7 @@ const (
 func newStart() *benchmark {
 	var messages int
 	help := fmt.Sprintf(startHelp, perChannel, starts, startGoal)
-	b := newBenchmark("start", "Measure the time until cairn is ready", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("start", "Measure the time until cairn is ready", help, func(ctx context.Context, s *screen, _ []string) (result, error) {
 		r := started{Messages: messages}
 		err := withCairn(ctx, s, "", func(p program) error { return r.measure(ctx, s, p) })
 		return r, err

@@ -32,7 +32,7 @@ const (
 
 func newTools() *benchmark {
 	var steps int
-	b := newBenchmark("tools", "Measure a task with many tool calls in a small window", toolsHelp, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("tools", "Measure a task with many tool calls in a small window", toolsHelp, func(ctx context.Context, s *screen, _ []string) (result, error) {
 		return measureTools(ctx, s, steps)
 	})
 	b.integer(&steps, "steps", 200, 1, 2000, "`N` calls of the tool")

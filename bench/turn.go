@@ -31,7 +31,7 @@ type turning struct{ channels, turns int }
 func newTurn() *benchmark {
 	var o turning
 	help := fmt.Sprintf(turnHelp, turnChars, newWordEvery, thousands(12_000), turnGoal, turnRate, turnMemory)
-	b := newBenchmark("turn", "Measure the CPU time of a turn in the shipped program", help, func(ctx context.Context, s *screen, _ string) (result, error) {
+	b := newBenchmark("turn", "Measure the CPU time of a turn in the shipped program", help, func(ctx context.Context, s *screen, _ []string) (result, error) {
 		var r turnResult
 		err := withCairn(ctx, s, inMemory(), func(p program) (err error) {
 			r, err = o.measure(ctx, s, p)

@@ -54,7 +54,7 @@ func TestQuestionDuringAnImport(t *testing.T) {
 			if early {
 				check.Must(c.Inbox().Deliver(t.Context(), store.Inbound(r.inbound("hello", true))))(t)
 			}
-			blocked := make(chan struct{}, 100)
+			blocked := make(chan struct{}, 1000)
 			release := make(chan struct{})
 			r.opts.Before = func(ctx context.Context, _ string, _ compactor.Proposal) (string, error) {
 				blocked <- struct{}{}

@@ -246,6 +246,35 @@ func TestSuggestions(t *testing.T) {
 	check.Len(t, "suggestions", r.suggest("context", ""), 0)
 }
 
+func TestRecallByPersonAndTime(t *testing.T) {
+	r := newRig(t, echo)
+	for i, name := range []string{"Ada Lovelace", "Bob"} {
+		m := r.inbound("the hotel of "+name+" is by the sea", false)
+		m.AuthorID = fmt.Sprint("p", i)
+		m.Author = name
+		r.post(m)
+	}
+	for line, want := range map[string]string{
+		"hotel by:ada":                 "the hotel of Ada",
+		"by:@bob order:oldest":         "the hotel of Bob",
+		`by:"Ada Lovelace" since:2d`:   "the hotel of Ada",
+		"hotel by:<@p1>":               "the hotel of Bob",
+		"hotel until:yesterday":        "I found nothing here",
+		"by:Eve":                       `Nobody here is called "Eve". I know these names: Ada Lovelace, Bob.`,
+		"hotel since:soon":             `I cannot read "soon" after since: as a time.`,
+		"hotel order:size":             `There is no order "size". Use best, newest or oldest.`,
+		"":                             "What should I look for?",
+		"order:oldest until:tomorrow2": "I cannot read",
+	} {
+		r.wantAnswer("/recall "+line, want)
+	}
+	check.Lacks(t, "of Ada alone", r.wantAnswer("/recall by:ada", "of Ada"), "of Bob")
+	for typed, want := range map[string]string{"": "Ada Lovelace Bob", "lo": "Ada Lovelace", "@B": "Bob", "x": ""} {
+		names := storetest.Map(r.suggest("recall", typed), func(c command.Choice) string { return c.Value })
+		check.Equal(t, fmt.Sprintf("names for %q", typed), strings.Join(names, " "), want)
+	}
+}
+
 func TestDeletedMemoryLeavesPrompt(t *testing.T) {
 	const fact = "Ophelia is allergic to honey"
 	for _, when := range []string{"during a turn", "between turns", "by another process, also from what a search found"} {

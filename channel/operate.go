@@ -95,7 +95,7 @@ func (o Operator) Spending(ctx context.Context, name string) (*report.Spending, 
 	if err != nil {
 		return nil, err
 	}
-	return ReadSpending(ctx, records, agent, o.hub.access.Rules().Money, o.Budgets()...)
+	return ReadSpending(ctx, records, agent, o.hub.access.Rules().Money, o.hub.access.Budgets()...)
 }
 
 // Compact requests a compaction that keeps what focus asks for, with a policy; the result shows how it starts.
@@ -145,8 +145,9 @@ func (o Operator) StartSession(ctx context.Context, name string) (wanted, later 
 	return wanted, later, err
 }
 
-// Budgets returns the state of the budgets that are set.
-func (o Operator) Budgets() []access.Budget { return o.hub.access.Budgets() }
+// Access returns what decides who may spend how much. It counts the usage of models that no conversation has used, such as that of
+// embeddings, too.
+func (o Operator) Access() *access.Control { return o.hub.access }
 
 // AgentID returns the id of the agent of a conversation; for a task, of the conversation above it.
 func (o Operator) AgentID(conversation string) string {

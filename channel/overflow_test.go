@@ -190,7 +190,7 @@ func TestHugeMessages(t *testing.T) {
 		"20 kB of Chinese":  strings.Repeat("汉字无空格", 1_300),
 	} {
 		r := newRig(t, echo)
-		r.model.Tokens = 2000
+		r.model.Tokens = 2200
 		r.agent.Recall = 400
 		m := r.inbound("parrot "+text, true)
 		r.post(m)

@@ -21,8 +21,9 @@ import (
 )
 
 const (
-	recalledEach  = 5  // the most memories, and messages, recalled for a message; tools look for more
-	recalledShare = 20 // automatic recall takes at most 1/20 of the window
+	recalledMemories = 10 // the most memories recalled for a message; tools look for more
+	recalledMessages = 5  // the same for messages
+	recalledShare    = 20 // automatic recall takes at most 1/20 of the window
 
 	recalledClip    = 80  // the most tokens of one message: the part that matched shows whether the rest is worth a call of recall
 	recalledPassage = 300 // the same in characters
@@ -140,16 +141,17 @@ type recall struct {
 }
 
 func (q *recall) quoteMemories(ctx context.Context, into *quotes) error {
-	found, _, err := memory.Of(q.records).List(ctx, memory.Filter{Query: q.question, Asker: q.asker, Limit: recalledEach})
+	found, _, err := memory.Of(q.records).List(ctx, memory.Filter{Query: q.question, Asker: q.asker, State: "known", Limit: recalledMemories})
 	for _, m := range found {
 		if m.Conversation != q.name { // message numbers are meaningful only in their own conversation
 			m.Sources = nil
 		}
 		hidden := func(seq int64) bool { return !q.shows(seq) }
-		if q.memories[m.ID] || len(m.Sources) > 0 && !slices.ContainsFunc(m.Sources, hidden) { // it, or all it came from, is visible
+		sameValue := m.State == "superseded" && m.Ended == ""                                               // one that knows more of its time is there
+		if sameValue || q.memories[m.ID] || len(m.Sources) > 0 && !slices.ContainsFunc(m.Sources, hidden) { // it, or all it came from, is visible
 			continue
 		}
-		line := fmt.Sprintf("- memory %d: %s (%s, said by %s on %s", m.ID, chat.Quoted(m.Content), m.Kind, chat.CleanName(m.Speaker), m.SaidAt.Local().Format(time.DateOnly))
+		line := fmt.Sprintf("- memory %d: %s (%s, %ssaid by %s on %s", m.ID, chat.Quoted(m.Content), m.Kind, m.Period(), chat.CleanName(m.Speaker), m.SaidAt.Local().Format(time.DateOnly))
 		for _, seq := range m.Sources[:min(len(m.Sources), 3)] {
 			line += fmt.Sprintf(", #%d", seq)
 		}
@@ -160,10 +162,10 @@ func (q *recall) quoteMemories(ctx context.Context, into *quotes) error {
 
 func (q *recall) quoteMessages(ctx context.Context, into *quotes) error {
 	// Some of the results are already in the prompt.
-	found, err := memory.Of(q.records).Recall(ctx, memory.Question{Text: q.question, Asker: q.asker, Limit: 3 * recalledEach, Before: q.before})
+	found, err := memory.Of(q.records).Recall(ctx, memory.Question{Text: q.question, Asker: q.asker, Limit: 3 * recalledMessages, Before: q.before})
 	for _, m := range found {
 		text := tokens.Clip(m.Passage(recalledPassage), recalledClip)
-		if len(into.of) == recalledEach || q.messages[m.Seq] || q.shows(m.Seq) || text == "" {
+		if len(into.of) == recalledMessages || q.messages[m.Seq] || q.shows(m.Seq) || text == "" {
 			continue
 		}
 		name := m.Name()

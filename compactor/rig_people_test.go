@@ -68,8 +68,8 @@ func (r *rig) deliver(text string, addressed bool) chat.Message {
 	return r.arrive(store.Inbound{Text: text, Addressed: addressed})
 }
 
-// arrive delivers messages of Ada's like a connector, dequeues them, and returns the last. It sets
-// missing ids, and times a minute after the message before.
+// arrive delivers messages like a connector, dequeues them, and returns the last. It sets missing ids,
+// Ada as missing authors, and times a minute after the message before.
 func (r *rig) arrive(all ...store.Inbound) chat.Message {
 	r.t.Helper()
 	ctx := context.Background()
@@ -77,8 +77,8 @@ func (r *rig) arrive(all ...store.Inbound) chat.Message {
 	for i, in := range all {
 		n := len(r.messages) + 1 + i
 		in.ID = cmp.Or(in.ID, fmt.Sprint("m", n))
-		in.AuthorID = "u1"
-		in.Author = "Ada"
+		in.AuthorID = cmp.Or(in.AuthorID, "u1")
+		in.Author = cmp.Or(in.Author, "Ada")
 		if in.Time.IsZero() {
 			in.Time = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(n) * time.Minute)
 		}

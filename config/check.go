@@ -37,6 +37,7 @@ func (c *checker) check() {
 	}
 	c.checkWeb()
 	c.checkModels()
+	c.checkEmbeddings()
 	c.checkAgents()
 	c.checkTools()
 	c.checkHooks()

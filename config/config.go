@@ -50,6 +50,7 @@ type Settings struct {
 	Backup           Backup             `toml:"backup"`
 	LLM              LLM                `toml:"llm"`
 	Providers        []Provider         `toml:"providers"`
+	Embeddings       Embeddings         `toml:"embeddings"`
 	Defaults         Defaults           `toml:"defaults"`
 	Discord          Discord            `toml:"discord"`
 	Slack            Slack              `toml:"slack"`

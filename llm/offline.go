@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"cairn/internal/lazy"
@@ -86,10 +87,14 @@ type lastLine struct {
 	seq     string   // "" if the request does not say
 	text    string   // without attachments
 	content []string // see words.Content
+	times   []words.Span
 }
 
 // header matches the header of a line in a request: number, day, time, speaker, what it replies to.
-var header = lazy.Pattern(`(?m)^\[#(\d+) \d{4}-\d\d-\d\d \d\d:\d\d [^\]]*\] ?`)
+var header = lazy.Pattern(`(?m)^\[#(\d+) (\d{4}-\d\d-\d\d \d\d:\d\d) [^\]]*\] ?`)
+
+// clock is how requests and results show times.
+const clock = "2006-01-02 15:04"
 
 // attached matches a file with its content, or any other attachment of a message.
 var attached = lazy.Pattern(`(?s)\[file: [^\[\]\n]*\]\n.*?\n\[end of file\]|\[(?:image|file|video|audio|attachment): [^\[\]\n]*\]`)
@@ -109,6 +114,7 @@ func readTurn(messages []Message) (line lastLine, results []Message) {
 			results = append(results, m)
 		}
 	}
+	var asked time.Time
 	text := messages[last].Text
 	// The turn context after the message is for models that can read it.
 	if at := strings.LastIndex(text, "\n<now>\n"); at >= 0 && strings.HasSuffix(strings.TrimSpace(text), "\n</now>") {
@@ -117,10 +123,14 @@ func readTurn(messages []Message) (line lastLine, results []Message) {
 	if heads := header().FindAllStringSubmatchIndex(text, -1); len(heads) > 0 {
 		h := heads[len(heads)-1]
 		line.seq = text[h[2]:h[3]]
+		asked, _ = time.Parse(clock, text[h[4]:h[5]]) // without a time zone, like the times of results
 		text = text[h[1]:]
 	}
 	line.text = strings.TrimSpace(attached().ReplaceAllString(text, ""))
 	line.content = words.Content(line.text)
+	if !asked.IsZero() {
+		line.times = words.Dates(line.text, asked)
+	}
 	return line, results
 }
 
@@ -218,17 +228,29 @@ const (
 	maxSources = 3 // messages named for one of them: a memory may be from several
 )
 
-// related returns the first findings that share words with the person's text, without questions, duplicates and messages
-// that a memory before them came from. If the text has no content words ("who am I?") all are related.
+// isOf reports whether a finding is of a time that the person's text names.
+func (l lastLine) isOf(f finding) bool {
+	at, err := time.Parse(clock, f.When)
+	return err == nil && slices.ContainsFunc(l.times, func(s words.Span) bool { return !at.Before(s.From) && at.Before(s.To) })
+}
+
+// shares reports whether a finding has words of the person's text. If that has no content words ("who am I?") every finding does.
+func (l lastLine) shares(f finding) bool {
+	theirs := words.Content(f.Text)
+	return len(l.content) == 0 || slices.ContainsFunc(l.content, func(term string) bool { return slices.Contains(theirs, term) })
+}
+
+// related returns the first findings that are of a time that the person's text names, then those that share words with it, without
+// questions, duplicates and messages that a memory before them came from.
 func related(last lastLine, found []finding) (kept []finding) {
+	ofTime := slices.DeleteFunc(slices.Clone(found), func(f finding) bool { return !last.isOf(f) })
+	sharing := slices.DeleteFunc(slices.Clone(found), func(f finding) bool { return !last.shares(f) })
 	seen := map[string]bool{words.Fold(last.text): true}
 	sources := map[int64]bool{}
-	for _, f := range found {
+	for _, f := range slices.Concat(ofTime, sharing) {
 		folded := words.Fold(f.Text)
-		theirs := words.Content(f.Text)
-		shares := len(last.content) == 0 || slices.ContainsFunc(last.content, func(term string) bool { return slices.Contains(theirs, term) })
 		known := seen[folded] || slices.ContainsFunc(f.Messages, func(seq int64) bool { return sources[seq] })
-		if known || !shares || strings.HasSuffix(f.Text, "?") {
+		if known || strings.HasSuffix(f.Text, "?") {
 			continue
 		}
 		seen[folded] = true

@@ -105,6 +105,16 @@ func TestOfflineModelQuotes(t *testing.T) {
 	}
 }
 
+func TestOfflineModelQuotesWhatIsOfTheTime(t *testing.T) {
+	const asks = "[#41 2023-06-02 10:00 Ada] What happened yesterday?"
+	answer, _ := talk(t, asks, memories, transcript)
+	lines := strings.Split(answer, "\n")
+	check.Require(t, len(lines) > 2, "got %s", answer)
+	check.Contains(t, "the first quotation", lines[1], "2023-06-01 09:00 (#30)") // it shares no word with the question
+	check.Contains(t, "the next one", lines[2], "Pixel yesterday")
+	check.Lacks(t, "answer", answer, "green tea")
+}
+
 // ofItself is a transcript with an answer of the model.
 func ofItself(t *testing.T, text string) string {
 	return string(check.Must(json.Marshal(map[string]any{"messages": []any{map[string]any{"seq": 42, "who": "assistant", "when": "2023-07-01 10:01", "text": text}}}))(t))

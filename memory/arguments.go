@@ -4,6 +4,7 @@
 package memory
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,17 +12,17 @@ import (
 	"strings"
 )
 
-// loose is a text that a model may write as a number; null is "".
+// loose is a text that a model may write as a number, true or false; null is "".
 type loose string
 
 func (l *loose) UnmarshalJSON(raw []byte) error {
 	var text string
 	if json.Unmarshal(raw, &text) != nil {
 		var number json.Number
-		if err := json.Unmarshal(raw, &number); err != nil {
-			return err
+		if string(raw) != "true" && string(raw) != "false" && json.Unmarshal(raw, &number) != nil {
+			return errForm
 		}
-		text = number.String()
+		text = cmp.Or(number.String(), string(raw))
 	}
 	*l = loose(strings.TrimSpace(text))
 	return nil
@@ -38,6 +39,19 @@ func (l *looseList) UnmarshalJSON(raw []byte) error {
 	}
 	*l = make(looseList, 1)
 	return (*l)[0].UnmarshalJSON(raw)
+}
+
+// items returns the texts of a list, also if a model wrote them as one text with commas.
+func (l looseList) items() (all []string) {
+	for _, text := range l {
+		for _, one := range strings.Split(string(text), ",") {
+			one = strings.TrimSpace(one)
+			if one != "" {
+				all = append(all, one)
+			}
+		}
+	}
+	return all
 }
 
 // item is one memory of a call.
@@ -95,7 +109,8 @@ func readDraft(raw json.RawMessage) (d draft, err error) {
 	var a struct {
 		Content                                      *loose
 		Kind, Importance, About, Supersedes, Expires loose
-		Messages                                     looseList
+		Attribute, Since, Until                      loose
+		Value, Also, Messages                        looseList
 	}
 	var text string
 	if json.Unmarshal(raw, &text) == nil && !isNull(raw) {
@@ -108,11 +123,18 @@ func readDraft(raw json.RawMessage) (d draft, err error) {
 	d.By = byWorker
 	d.Content = string(*a.Content)
 	d.Kind = strings.ToLower(string(a.Kind))
-	d.until = string(a.Expires)
+	d.expires = string(a.Expires)
 	if d.Kind == "person" {
 		d.Kind = "identity"
 	}
 	d.About = strings.TrimPrefix(string(a.About), "@")
+	d.Attribute = string(a.Attribute)
+	d.Since = string(a.Since)
+	d.Until = string(a.Until)
+	d.Also = a.Also.items()
+	if len(a.Value) == 1 { // what has several values at a time has none that supersedes another
+		d.Value = string(a.Value[0])
+	}
 	for _, written := range a.Messages {
 		seq, err := strconv.ParseFloat(strings.TrimPrefix(string(written), "#"), 64)
 		if err != nil || seq != float64(int64(seq)) {

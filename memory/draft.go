@@ -46,7 +46,7 @@ type draft struct {
 	supersedes   int64                // the memory it supersedes; 0: none
 	folded       string               // see words.Fold
 	sources      []chat.Message       // the messages it comes from, in order
-	until        string               // when it ends, as a model wrote it; "": never
+	expires      string               // when it expires, as a model wrote it; "": never
 	people       []person             // whom it concerns
 	note         llm.Result           // for its maker, once it is checked
 	read         []transcript.Summary // what its maker read in place of messages
@@ -70,6 +70,7 @@ func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (
 	if err := checkContent(d); err != nil {
 		return &ContentError{err}
 	}
+	cleanFact(d)
 	d.sources, err = sourcesOf(c, tx, d.Sources, from, to)
 	if err != nil {
 		return err
@@ -83,12 +84,16 @@ func checkDraft(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) (
 			d.SpeakerID = m.AuthorID
 		}
 	}
-	named := d.About != ""
+	named := d.About
 	if err := checkAbout(c, tx, d, from, to); err != nil {
 		return err
 	}
-	d.concern(named)
-	d.Expires, err = endOf(d.until, d.sentAt(), time.Now())
+	d.concern(named != "")
+	if strings.EqualFold(named, d.About) {
+		named = ""
+	}
+	checkFact(d, named)
+	d.Expires, err = endOf(d.expires, d.sentAt(), time.Now())
 	return cmp.Or(checkOptOuts(c, tx, *d), err)
 }
 
@@ -166,8 +171,8 @@ func seqsOf(messages []chat.Message) (seqs []int64) {
 	return seqs
 }
 
-// checkAbout finds the person who speaks in [from, to] and whom a draft is about; what a model says of anybody else is the
-// speaker's. If several people share a name, only the name is stored.
+// checkAbout finds the person who speaks in [from, to], or spoke before, and whom a draft is about; what a model says of anybody else is
+// the speaker's. If several people share a name, or they spoke before, only the name is stored.
 func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) error {
 	about := d.About
 	d.About = d.Speaker
@@ -186,5 +191,18 @@ func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) e
 	if !known && d.By == byPerson {
 		return &ContentError{fmt.Errorf("about is %q, who does not speak here: leave it out", about)}
 	}
+	if !known {
+		d.aboutMember(c.People(tx).Members(), about)
+	}
 	return nil
+}
+
+// aboutMember makes a draft one about somebody who spoke earlier, if a name is theirs.
+func (d *draft) aboutMember(members []string, name string) {
+	for _, member := range members {
+		if strings.EqualFold(member, name) {
+			d.About = member
+			d.AboutID = ""
+		}
+	}
 }

@@ -5,6 +5,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -27,10 +28,10 @@ type Everywhere func(ctx context.Context, q Question) (found []FoundElsewhere, c
 // maxSearched is how many conversations one question searches: the first ones.
 const maxSearched = 200
 
-// RecallFrom returns the messages of several conversations that answer a question, best first; of equally good ones those of earlier
+// RecallFrom returns the messages of several conversations that answer a question, in its order; of equally good ones those of earlier
 // conversations first. Before applies to the first conversation alone. Who may read them is decided by the caller.
 func RecallFrom(ctx context.Context, s *store.Store, in []*store.Conversation, q Question) (found []FoundElsewhere, err error) {
-	if q.Limit <= 0 || len(in) == 0 {
+	if q.Limit <= 0 || len(in) == 0 || q.IsEmpty() {
 		return nil, nil
 	}
 	in = in[:min(len(in), maxSearched)]
@@ -39,18 +40,30 @@ func RecallFrom(ctx context.Context, s *store.Store, in []*store.Conversation, q
 		pool := &search.Pool{}
 		for _, c := range in {
 			messages := c.Messages(tx)
-			pool.Add(q.parse(), messageIndex{messages.Index(messages.Next()), q.Since})
+			pool.Add(q.parse(), messages.Index(messages.Next()))
 		}
 		for _, c := range in {
 			query := q.parse()
 			query.Among(pool)
-			for _, f := range recall(c.Messages(tx), q, query) {
+			here, err := recall(c, tx, q, query)
+			if _, isUnknown := errors.AsType[*PersonError](err); err != nil && !isUnknown { // a person need not speak everywhere
+				tx.Fail(err)
+			}
+			for _, f := range here {
 				found = append(found, FoundElsewhere{f, c, tx.Elsewhere(c, f.Seq)})
 			}
 			q.Before = 0
 		}
 	})
-	slices.SortStableFunc(found, func(x, y FoundElsewhere) int { return cmp.Compare(y.Score, x.Score) })
+	slices.SortStableFunc(found, func(x, y FoundElsewhere) int {
+		switch {
+		case q.Order == oldest:
+			return x.Time.Compare(y.Time)
+		case q.Order == newest || q.parse().Wordless():
+			return y.Time.Compare(x.Time)
+		}
+		return cmp.Compare(y.Score, x.Score)
+	})
 	return found[:min(len(found), q.Limit)], store.Fail("search several conversations", err)
 }
 

@@ -22,7 +22,7 @@ func checkEvidence(c *store.Conversation, tx *store.Tx, d *draft) error {
 	}
 	members := c.People(tx).Members()
 	j := judge.Of(evidenceOf(c, tx, d), slices.DeleteFunc(members, common)...).With("", d.prompt)
-	s := j.Support(d.Content, d.About, seqsOf(d.sources))
+	s := j.Support(d.stated(), d.About, seqsOf(d.sources))
 	if len(s.Seqs) == 0 {
 		return fmt.Errorf("message %s says nothing of it: name in messages those that say it, in their words, or save nothing", list(d.sources))
 	}

@@ -65,6 +65,15 @@ func (e *Exported) complete() error {
 	}
 	e.Content = d.Content
 	e.Importance = d.Importance
+	subject, _, ofOther := strings.Cut(e.Slot, ofThing)
+	if !ofOther {
+		subject = ""
+	}
+	d.SaidAt = e.SaidAt
+	cleanFact(&d)
+	checkFact(&d, subject)
+	e.Fact = d.Fact
+	e.ByRule = e.ByRule && e.State == "superseded" && e.Slot != ""
 	e.State = cmp.Or(e.State, "active")
 	e.By = cmp.Or(e.By, byPerson)
 	e.Reach = cmp.Or(e.Reach, "channel")
@@ -132,6 +141,11 @@ func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, 
 			next, there := at[e.SupersededBy]
 			if e.SupersededBy != 0 && there && rows[next] != 0 && fresh[i] && e.State != "active" && all[next].Conversation == e.Conversation {
 				tx.Memories().Link(rows[next], rows[i])
+			}
+		}
+		for i, e := range all {
+			if fresh[i] && e.Slot != "" {
+				settle(tx.Conversation(e.Conversation), tx, tx.Memories().Get(rows[i]))
 			}
 		}
 	})

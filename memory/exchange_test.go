@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -52,6 +53,10 @@ func manyMemories(t *testing.T) *store.Store {
 	keep(t, c, "Bob", "Bob had a car", 3)
 	keep(t, find(t, s, `discord:1/1'%_"`), "Bob", "我喜欢猫")
 	keep(t, find(t, s, "web:general"), "Bob", "Bob rows on Sundays")
+	for n, city := range []string{"Bergen", "Turin"} {
+		call(t, toolsAt(c, 9), "memory_save", fmt.Sprintf(`{"content": "Bob likes tea in %[1]s", "kind": "fact", "messages": [%[2]d], "about": "Bob", "attribute": "Work place", "value": "%[1]s",
+			"since": "202%[2]d", "also": ["job", "city"]}`, city, 2*n+2))
+	}
 	storetest.Run(t, s, "UPDATE memories SET expires_at = 5 WHERE id = 5")
 	check.NoError(t, errors.Join(memory.Of(c).Pin(ctx, 4, true), memory.Of(c).Forget(ctx, 6), memory.Of(c).Forget(ctx, 2)))
 	return s
@@ -65,39 +70,39 @@ func wantImport(t *testing.T, s *store.Store, all []memory.Exported, want memory
 func TestExportAndImport(t *testing.T) {
 	s := manyMemories(t)
 	all := export(t, s)
-	check.Len(t, "exported memories", all, 8)
+	check.Len(t, "exported memories", all, 10)
 	before := dump(t, s)
-	wantImport(t, s, all, memory.ImportResult{Known: 8}) // where they are, nothing changes
+	wantImport(t, s, all, memory.ImportResult{Known: 10}) // where they are, nothing changes
 	check.Equal(t, "writes", dump(t, s), before)
 	t.Run("in a folder that has their messages they are what they were, and found", func(t *testing.T) {
 		other := imported(t, 9)
 		find(t, other.Store(), "terminal:before") // so that numbers differ
-		wantImport(t, other.Store(), all, memory.ImportResult{Fresh: 8})
+		wantImport(t, other.Store(), all, memory.ImportResult{Fresh: 10})
 		check.Equal(t, "imported", strings.Join(remembered(export(t, other.Store())), "\n"), strings.Join(remembered(all), "\n"))
-		for query, want := range map[string]int{"Pepper": 1, "Turin": 1, "Oslo": 0, "boat": 0, "car": 0} {
+		for query, want := range map[string]int{"Pepper": 1, "Turin": 2, "Oslo": 0, "boat": 0, "car": 0} {
 			check.Len(t, query, searched(t, other, query, 9), want)
 		}
 		check.Len(t, "the chain", check.Must(memory.In(other.Store()).Details(ctx, 1))(t).Chain, 3)
 		check.NoError(t, memory.Of(other).Restore(ctx, 2))
 		m := details(t, other.Store(), 2)
 		check.That(t, m.State == "superseded" && m.SupersededBy == 3, "got %+v", m)
-		wantImport(t, other.Store(), all, memory.ImportResult{Known: 8})
+		wantImport(t, other.Store(), all, memory.ImportResult{Known: 10})
 	})
 	t.Run("in one that has not, messages that are missing, deleted, or another in their place are counted", func(t *testing.T) {
 		other := storetest.OpenStore(t, t.TempDir())
 		m := said(1, "something else")
 		m.ID = "another"
 		deliver(t, find(t, other, "terminal:general"), m)
-		wantImport(t, other, all, memory.ImportResult{Fresh: 8, Lost: 8})
+		wantImport(t, other, all, memory.ImportResult{Fresh: 10, Lost: 10})
 		check.Equal(t, "sources", number(t, other, "SELECT count(*) FROM memory_sources"), 0)
 		c := imported(t, 9)
 		remove(t, c, 7)
-		wantImport(t, c.Store(), all, memory.ImportResult{Fresh: 8, Lost: 3})
+		wantImport(t, c.Store(), all, memory.ImportResult{Fresh: 10, Lost: 3})
 		check.Equal(t, "sources", number(t, c.Store(), "SELECT count(*) FROM memory_sources WHERE message & 4294967295 = 7"), 0)
 	})
 	// What was purged comes back, and what was forgotten since stays so.
 	check.NoError(t, errors.Join(memory.In(s).Purge(ctx, 4), memory.In(s).Forget(ctx, 3)))
-	wantImport(t, s, all, memory.ImportResult{Fresh: 1, Known: 7})
+	wantImport(t, s, all, memory.ImportResult{Fresh: 1, Known: 9})
 	check.Equal(t, "state of the memory", details(t, s, 3).State, "forgotten")
 }
 
@@ -141,14 +146,16 @@ func TestSQLViewMatchesProgram(t *testing.T) {
 	}
 	var want []string
 	got := storetest.Column[string](t, s, `SELECT concat_ws('|', id, channel, kind, content, importance, speaker, about, saved_by, state, pinned, confirmed,
-			said_at, saved_at, coalesce(expires_at, ''), coalesce(superseded_by, 0), coalesce(compaction, 0), coalesce(messages, '')) FROM memories_view ORDER BY id`)
+			said_at, saved_at, coalesce(expires_at, ''), coalesce(superseded_by, 0), coalesce(compaction, 0), coalesce(messages, ''),
+			attribute, value, since, until, in_doubt) FROM memories_view ORDER BY id`)
 	for id := range int64(len(got)) {
 		m := details(t, s, id+1)
 		sources := strings.Join(storetest.Map(m.Sources, func(seq int64) string { return fmt.Sprint("#", seq) }), " ")
-		want = append(want, fmt.Sprintf("%d|%s|%s|%s|%.1f|%s|%s|%s|%s|%d|%d|%s|%s|%s|%d|%d|%s", m.ID, m.Conversation, m.Kind, m.Content, m.Importance, m.Speaker, m.About, m.By,
-			m.State, map[bool]int{true: 1}[m.Pinned], m.Confirmed, moment(m.SaidAt), moment(m.SavedAt), moment(m.Expires), m.SupersededBy, m.Compaction, sources))
+		want = append(want, fmt.Sprintf("%d|%s|%s|%s|%.1f|%s|%s|%s|%s|%d|%d|%s|%s|%s|%d|%d|%s|%s|%s|%s|%s|0", m.ID, m.Conversation, m.Kind, m.Content, m.Importance, m.Speaker, m.About, m.By,
+			m.State, map[bool]int{true: 1}[m.Pinned], m.Confirmed, moment(m.SaidAt), moment(m.SavedAt), moment(m.Expires), m.SupersededBy, m.Compaction, sources,
+			m.Attribute, m.Value, m.Since, cmp.Or(m.Ended, m.Until)))
 	}
-	check.Len(t, "rows", got, 8)
+	check.Len(t, "rows", got, 10)
 	check.EqualAll(t, "the view", got, want)
 	for _, statement := range []string{"DELETE FROM memories_view", "UPDATE memories_view SET content = 'x'", "INSERT INTO memories_view (content) VALUES ('x')"} {
 		check.ErrorContains(t, statement, storetest.TryRun(t, s, statement), "cannot modify")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/internal/words"
+	"cairn/memory/search"
 	"cairn/store"
 )
 
@@ -22,13 +23,14 @@ type Filter struct {
 	Asker        string    // the name of the person who asks: "I" in Query refers to them; "": unknown
 	Kind         string    // "": all kinds
 	State        string    // one of States; "": active
-	About        string    // whom it is about, by name or platform id, ignoring case; if no one else, who said it; "": anyone
+	About        string    // whom it is about, as By in Question, by name or platform id; if no one else, who said it; "": anyone
 	Since        time.Time // said at or after; zero: any time
 	Until        time.Time // said before; zero: any time
 	Sort         string    // one of Sorts; "": "said", or with a Query best first
 	Limit        int       // maximum number of results; 0 or less: no limit
 	Offset       int       // number of results to skip
 
+	asked encoded     // Query
 	in    store.Scope // the conversations to search
 	about []string    // About, and the stored names that it matches
 }
@@ -36,9 +38,10 @@ type Filter struct {
 // Sorts are the valid values of Filter.Sort.
 var Sorts = store.MemorySorts
 
-// States are the valid values of Filter.State. Active memories are recalled; expired ones have ended; current ones are both.
+// States are the valid values of Filter.State. Active memories are recalled; expired ones have ended; current ones are both. Known ones are
+// active, or were true before another value took their place.
 // Superseded, forgotten and replaced memories (replaced by what a worker saved) are history.
-var States = []string{"active", "expired", "current", "superseded", "forgotten", "replaced", "all"}
+var States = []string{"active", "expired", "current", "known", "superseded", "forgotten", "replaced", "all"}
 
 func (f Filter) check() error {
 	if f.State != "" && !slices.Contains(States, f.State) {
@@ -60,8 +63,7 @@ func (f Filter) rows() store.MemoryFilter {
 	return store.MemoryFilter{State: f.State, Kind: f.Kind, Since: f.Since, Until: f.Until, About: f.about}
 }
 
-// view reads what f selects on one snapshot: do gets f with its scope, and with the names that About matches, because SQLite
-// ignores the case of ASCII letters only.
+// view reads what f selects on one snapshot: do gets f with its scope, and with the names that About matches.
 func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx *store.Tx, f Filter)) error {
 	if err := f.check(); err != nil {
 		return err
@@ -78,8 +80,7 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 			f.in = scopeOf(ms.c, tx)
 		}
 		if f.About != "" {
-			names := slices.DeleteFunc(tx.Memories().Names(), func(name string) bool { return !strings.EqualFold(name, f.About) })
-			f.about = append(names, f.About)
+			f.about = namesOf(f.About, f.Asker, tx.Memories().Names())
 		}
 		do(tx, f)
 	})
@@ -88,8 +89,11 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 
 // List returns the memories that match f, and how many there are without Limit and Offset. With a query they are ranked by its
 // words, then by importance, then newer first, unless f.Sort is set. A conversation lists what it recalls: its own memories
-// and those of its scope; it ignores f.Conversation.
+// and those of its scope; it ignores f.Conversation. What a query finds in several conversations is one result.
 func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
+	if ms.c != nil {
+		f.asked = encode(ctx, ms.c, search.Parse(f.Query, f.Asker, time.Now()), f.Query)
+	}
 	err = ms.view(ctx, "search memories", f, func(tx *store.Tx, f Filter) {
 		if f.Limit <= 0 {
 			f.Limit = math.MaxInt
@@ -100,7 +104,7 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 			found = memoriesOf(in.Page(f.rows(), f.Sort, f.Limit, f.Offset))
 			return
 		}
-		chosen := ranked(tx, f)
+		chosen := once(tx, f, ranked(tx, f))
 		total = len(chosen)
 		chosen = chosen[min(max(f.Offset, 0), total):]
 		for _, w := range chosen[:min(f.Limit, len(chosen))] {

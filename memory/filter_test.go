@@ -84,7 +84,7 @@ func TestList(t *testing.T) {
 		check.That(t, err != nil, "%+v: no error", f)
 	}
 	_, _, err := memory.In(s).List(ctx, memory.Filter{Sort: "beauty"})
-	check.ErrorContains(t, "an order", err, "confirmed, expires, id, importance, said, saved")
+	check.ErrorContains(t, "an order", err, "confirmed, expires, id, importance, oldest, said, saved")
 	check.Error(t, check.ErrorOf(memory.In(s).Details(ctx, 99)), store.ErrNotFound)
 	n := 0 // an export takes the same filter
 	check.NoError(t, memory.In(s).Export(ctx, memory.Filter{About: "ann"}, func(memory.Exported, []chat.Message) error { n++; return nil }))

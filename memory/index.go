@@ -4,7 +4,6 @@ package memory
 
 import (
 	"slices"
-	"time"
 
 	"cairn/chat"
 	"cairn/internal/tokens"
@@ -21,7 +20,20 @@ var (
 // messageIndex indexes the messages of one conversation.
 type messageIndex struct {
 	store.MessageIndex
-	since time.Time // earlier messages are not found
+	reach  store.Reach // other messages are not found
+	only   []int64     // the only messages that are found; nil: all within reach
+	oldest bool        // of the postings of a frequent term, the oldest are read
+}
+
+// Postings returns the newest postings of a term, or the oldest ones. Around a few messages, it returns all that count for them.
+func (x messageIndex) Postings(term string, limit int) []words.Posting {
+	switch {
+	case x.only != nil && len(x.only) <= limit:
+		return x.Around(term, x.only)
+	case x.oldest:
+		return x.Earliest(term, x.reach.From, limit)
+	}
+	return x.MessageIndex.Postings(term, limit)
 }
 
 func (x messageIndex) Around(term string, seqs []int64) []words.Posting {
@@ -30,7 +42,7 @@ func (x messageIndex) Around(term string, seqs []int64) []words.Posting {
 
 // Messages reads messages, except those that are empty or repeat what is found elsewhere.
 func (x messageIndex) Messages(seqs []int64) (found []search.Message) {
-	for _, m := range x.Candidates(seqs, x.since) {
+	for _, m := range x.Candidates(seqs, x.reach) {
 		captions := ""
 		for _, a := range m.Attachments {
 			captions += " " + a.Name + " " + a.Caption

@@ -49,8 +49,12 @@ func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, ans
 	err = c.Store().Update(ctx, func(tx *store.Tx) {
 		tx.Fail(recheck(c, tx, &d))
 		s = saveDraft(c, tx, d)
-		if !s.Unwanted {
-			s.Memory = readMemory(tx, s.ID)
+		if s.Unwanted {
+			return
+		}
+		s.Memory = readMemory(tx, s.ID)
+		if d.Slot != "" {
+			d.note.Text = strings.TrimSpace(d.note.Text + " " + outcome(c, tx, s.Memory.Memory))
 		}
 	})
 	return s, s.answer(d.note), err
@@ -75,7 +79,7 @@ func (s Saved) answer(note llm.Result) llm.Result {
 // draft which names none may supersede.
 func checkSuperseded(c *store.Conversation, tx *store.Tx, d *draft) {
 	if d.supersedes == 0 {
-		if m := closest(c, tx, *d); m.ID != 0 {
+		if m := closest(c, tx, *d); m.ID != 0 && (d.Slot == "" || m.Slot != d.Slot) { // facts that fill one slot need no model to compare them
 			d.note.Text = fmt.Sprintf(`Memory %d says: %q. If what you saved is newer and takes its place, save it again with "supersedes": %d.`,
 				m.ID, m.Content, m.ID)
 			d.note.Quotes.Memories = []int64{m.ID}

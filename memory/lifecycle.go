@@ -13,30 +13,40 @@ import (
 	"cairn/store"
 )
 
-// Forget removes a memory from all recall. The row stays, as forgotten, until it is purged. As for every change, ErrNotFound:
-// there is no such memory, or it is another conversation's; a *StateError: its state does not allow it.
+// Forget removes a memory from all recall, with those of the same value for which it stands. A value that it superseded by rule is current
+// again. The row stays, as forgotten, until it is purged. As for every change, ErrNotFound: there is no such memory, or it is another
+// conversation's; a *StateError: its state does not allow it.
 func (ms Memories) Forget(ctx context.Context, id int64) error {
 	return ms.change(ctx, "forget", id, func(tx *store.Tx, c *store.Conversation, m store.Memory) bool {
-		c.Messages(tx).ForgetQuotes([]int64{m.ID}, false)
-		return tx.Memories().Forget(m.ID)
+		changed := []int64{m.ID}
+		for _, same := range covered(tx, m) {
+			tx.Memories().Forget(same.ID)
+			changed = append(changed, same.ID)
+		}
+		forgotten := tx.Memories().Forget(m.ID)
+		c.Messages(tx).ForgetQuotes(append(changed, settle(c, tx, m)...), false)
+		return forgotten
 	})
 }
 
 // Restore undoes Forget: the memory gets its previous state back. ErrDuplicate: by now another memory says the same.
 func (ms Memories) Restore(ctx context.Context, id int64) error {
-	return ms.change(ctx, "restore", id, func(tx *store.Tx, _ *store.Conversation, m store.Memory) bool {
+	return ms.change(ctx, "restore", id, func(tx *store.Tx, c *store.Conversation, m store.Memory) bool {
 		restored := tx.Memories().Restore(m.ID)
 		if !restored && m.State == "forgotten" {
 			tx.Fail(ErrDuplicate)
 		}
+		settle(c, tx, m)
 		return restored
 	})
 }
 
 // Pin keeps a current memory from expiring and fading, or takes that back.
 func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
-	return ms.change(ctx, "pin", id, func(tx *store.Tx, _ *store.Conversation, m store.Memory) bool {
-		return tx.Memories().Pin(m.ID, pinned)
+	return ms.change(ctx, "pin", id, func(tx *store.Tx, c *store.Conversation, m store.Memory) bool {
+		changed := tx.Memories().Pin(m.ID, pinned)
+		settle(c, tx, m)
+		return changed
 	})
 }
 
@@ -44,8 +54,11 @@ func (ms Memories) Pin(ctx context.Context, id int64, pinned bool) error {
 // supersedes that memory now; if nothing did, that memory is current again. The messages it came from stay.
 func (ms Memories) Purge(ctx context.Context, id int64) error {
 	return ms.change(ctx, "purge", id, func(tx *store.Tx, c *store.Conversation, m store.Memory) bool {
-		c.Memories(tx).Delete(m)
-		c.Messages(tx).ForgetQuotes([]int64{id}, true)
+		changed := []int64{}
+		for _, same := range covered(tx, m) {
+			changed = append(changed, Delete(c, tx, same)...)
+		}
+		c.Messages(tx).ForgetQuotes(append(changed, Delete(c, tx, m)...), true)
 		return true
 	})
 }
@@ -59,7 +72,8 @@ func (ms Memories) Edit(ctx context.Context, id int64, content string) error {
 		if err := checkContent(&d); err != nil {
 			tx.Fail(&ContentError{err})
 		}
-		edited := c.Memories(tx).Reword(m, d.Content)
+		edited := c.Memories(tx).Reword(m, d.Content, factOf(m, d.Content))
+		settle(c, tx, m)
 		if !edited && (m.State == "active" || m.State == "expired") {
 			tx.Fail(ErrDuplicate)
 		}
@@ -102,9 +116,22 @@ func (ms Memories) change(ctx context.Context, what string, id int64, do func(tx
 	return store.Fail(fmt.Sprintf("%s memory %d", what, id), err)
 }
 
-// ForgetFrom removes a message from the sources of the memories that lose it; nil: all do. It deletes, and returns, those without
-// another source and those that quote the message.
-func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(store.Memory) bool) (deleted []int64) {
+// Delete deletes a memory, and returns the memories that no text may quote any more: it, and those that read differently without it.
+func Delete(c *store.Conversation, tx *store.Tx, m store.Memory) (changed []int64) {
+	freed := tx.Memories().SupersededBy(m.ID)
+	c.Memories(tx).Delete(m)
+	changed = append(settle(c, tx, m), m.ID)
+	for _, was := range freed {
+		if was.Slot != m.Slot {
+			changed = append(changed, settle(c, tx, was)...)
+		}
+	}
+	return changed
+}
+
+// ForgetFrom removes a message from the sources of the memories that lose it; nil: all do. It deletes those without another source and
+// those that quote the message. It returns them, and the memories that read differently from then on.
+func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(store.Memory) bool) (changed []int64) {
 	memories := c.Memories(tx)
 	for _, m := range memories.From(seq) {
 		if lose != nil && !lose(m) {
@@ -112,12 +139,12 @@ func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(store.
 		}
 		memories.DropSource(m.ID, seq)
 		if len(m.Sources) > 1 && m.By != byExtractive {
+			changed = append(changed, settle(c, tx, m)...)
 			continue
 		}
-		memories.Delete(m)
-		deleted = append(deleted, m.ID)
+		changed = append(changed, Delete(c, tx, m)...)
 	}
-	return deleted
+	return changed
 }
 
 // endOf parses the end of something said at a time: a time; a day, at the end of which it ends; or a duration from said. Without
@@ -145,11 +172,11 @@ func endOf(text string, start, now time.Time) (end time.Time, err error) {
 	return end, nil
 }
 
-// timeOf parses a time, a day or a month, and returns its start and end. Without a zone it is local.
+// timeOf parses a time, a day, a month or a year, and returns its start and end. Without a zone it is local.
 func timeOf(text string) (start, end time.Time, ok bool) {
-	const month = "2006-01"
+	const month, year = "2006-01", "2006"
 	text = strings.Replace(text, " ", "T", 1)
-	forms := []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04 Z07:00", "2006-01-02T15:04", time.DateOnly, month}
+	forms := []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02T15:04 Z07:00", "2006-01-02T15:04", time.DateOnly, month, year}
 	for _, form := range forms {
 		start, err := time.ParseInLocation(form, text, time.Local)
 		switch {
@@ -158,6 +185,8 @@ func timeOf(text string) (start, end time.Time, ok bool) {
 			return start, start.AddDate(0, 0, 1), true
 		case form == month:
 			return start, start.AddDate(0, 1, 0), true
+		case form == year:
+			return start, start.AddDate(1, 0, 0), true
 		default:
 			return start, start, true
 		}
@@ -176,7 +205,8 @@ func lengthOf(text string) (time.Duration, bool) {
 	return length, err == nil && length > 0
 }
 
-// Ago parses a time in the past: a time; a day, at its start; or a duration before now, such as "36h", "7d" or "2w".
+// Ago parses a time in the past: a time; a day, at its start; a duration before now, such as "36h", "7d" or "2w"; or the start of what
+// people call a time, such as "yesterday" or "last week".
 func Ago(text string, now time.Time) (time.Time, error) {
 	text = strings.TrimSpace(text)
 	if start, _, ok := timeOf(text); ok {
@@ -185,13 +215,25 @@ func Ago(text string, now time.Time) (time.Time, error) {
 	if length, ok := lengthOf(text); ok {
 		return now.Add(-length), nil
 	}
-	return time.Time{}, fmt.Errorf(`invalid time %q: use a day ("2026-05-08"), a time ("2026-05-08T15:00Z"), or how long ago ("36h", "7d", "2w")`, text)
+	if strings.EqualFold(text, "now") {
+		return now, nil
+	}
+	if span, ok := dateIn(text, now); ok {
+		return span.From, nil
+	}
+	return time.Time{}, fmt.Errorf(`invalid time %q: use a day ("2026-05-08"), a time ("2026-05-08T15:00Z"), or how long ago ("36h", "7d", "2w", "yesterday")`, text)
 }
 
 // Until parses the end of a period, as Ago parses its start: a day or a month is included as a whole.
 func Until(text string, now time.Time) (time.Time, error) {
-	if _, end, ok := timeOf(strings.TrimSpace(text)); ok {
+	text = strings.TrimSpace(text)
+	if _, end, ok := timeOf(text); ok {
 		return end, nil
+	}
+	if _, ok := lengthOf(text); !ok {
+		if span, ok := dateIn(text, now); ok {
+			return span.To, nil
+		}
 	}
 	return Ago(text, now)
 }

@@ -38,9 +38,23 @@ func (m Memory) Words(kind, dates string, say func(format string, args ...any) s
 	if m.About != "" && m.About != m.Speaker {
 		notes = append(notes, say("about %s", chat.OneLine(m.About)))
 	}
-	notes = append(notes, m.SaidAt.Local().Format(dates))
+	said := m.SaidAt.Local().Format(dates)
+	if m.Since != "" {
+		notes = append(notes, say("since %s", shownPeriod(m.Since, dates)))
+		said = say("said %s", said)
+	}
+	notes = append(notes, said)
 	if m.Pinned {
 		notes = append(notes, say("pinned"))
+	}
+	if m.State == "active" && m.Until != "" {
+		notes = append(notes, say("until %s", shownPeriod(m.Until, dates)))
+	}
+	if m.State == "superseded" && m.Ended != "" {
+		notes = append(notes, say("was so until %s", shownPeriod(m.Ended, dates)))
+	}
+	if m.State == "active" && m.InDoubt {
+		notes = append(notes, say("in doubt"))
 	}
 	switch {
 	case m.State == "expired":
@@ -79,6 +93,32 @@ func saveDraft(c *store.Conversation, tx *store.Tx, d draft) Saved {
 	if d.supersedes != 0 && d.supersedes != s.ID {
 		s.Superseded = c.Memories(tx).Supersede(d.supersedes, s.ID) // 0: forgotten or pinned in the meantime
 	}
+	if s.Superseded != 0 {
+		settle(c, tx, tx.Memories().Get(s.Superseded))
+	}
+	if d.Slot != "" {
+		settle(c, tx, d.Memory)
+		s = confirmCover(tx, s)
+	}
+	return s
+}
+
+// confirmCover counts that a memory was said once more if a new one has its value, but knows less of its time; that one is not reported as
+// new.
+func confirmCover(tx *store.Tx, s Saved) Saved {
+	if !s.Fresh {
+		return s
+	}
+	m := tx.Memories().Get(s.ID)
+	if !m.ByRule {
+		return s
+	}
+	by := tx.Memories().Get(m.SupersededBy)
+	if hasValue(by, m.Value) {
+		tx.Memories().Confirm(by.ID, by.Expires, false)
+		s.ID = by.ID
+		s.Fresh = false
+	}
 	return s
 }
 
@@ -86,11 +126,14 @@ func saveDraft(c *store.Conversation, tx *store.Tx, d draft) Saved {
 // not count.
 func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved) {
 	s.ID = c.Memories(tx).WithWords(d.Content)
+	if s.ID == 0 {
+		s.ID = sameValue(c, tx, d)
+	}
 	if s.ID != 0 {
 		return s
 	}
 	forgotten := int64(0)
-	for _, m := range sayingTheSame(c, tx, d) {
+	for _, m := range append(sayingTheSame(c, tx, d), forgottenValues(c, tx, d)...) {
 		switch {
 		case m.ID == d.supersedes:
 		case m.State != "forgotten":
@@ -120,6 +163,9 @@ func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64) {
 func confirmMemory(c *store.Conversation, tx *store.Tx, id int64, d draft) {
 	added := c.Memories(tx).AddSources(id, seqsOf(d.sources))
 	m := tx.Memories().Get(id)
+	if m.Slot == "" && d.Slot != "" { // who saved it first did not say what it states
+		c.Memories(tx).Reword(m, m.Content, d.Fact)
+	}
 	if added == 0 && len(d.sources) > 0 {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/memory"
 	"cairn/store"
@@ -43,6 +44,23 @@ func BenchmarkSearch(b *testing.B) {
 			recallAll(b, c, memory.Question{Text: question(i), Limit: 10})
 		}
 	})
+	middle := storetest.Day.Add(2500 * time.Minute)
+	for _, q := range []memory.Question{{By: "Ann"}, {Order: "newest"}, {Since: middle}, {Until: middle}, {By: "Ann", Until: middle}} {
+		name := fmt.Sprintf("by %q, order %q, since %v, until %v", q.By, q.Order, !q.Since.IsZero(), !q.Until.IsZero())
+		q.Limit = 10
+		b.Run("messages "+name, func(b *testing.B) {
+			for i := range b.N {
+				q.Text = question(i)
+				recallAll(b, c, q)
+			}
+		})
+		b.Run("listed "+name, func(b *testing.B) {
+			q.Text = ""
+			for range b.N {
+				recallAll(b, c, q)
+			}
+		})
+	}
 	b.Run("memories", func(b *testing.B) {
 		for i := range b.N {
 			searched(b, c, question(i), 10)

@@ -80,10 +80,27 @@ func manyWords(n int) string {
 	return strings.Join(words, " then, ")
 }
 
-// A file that is imported later may hold earlier messages.
-func TestRecallSinceInAnyOrder(t *testing.T) {
-	c := talked(t, append([]store.Inbound{spoken(1, 90, "Ann", "the ferry is late")}, filling(2, 30, 1)...)...)
-	check.Len(t, "found", recallAll(t, c, memory.Question{Text: "ferry", Limit: 5, Since: storetest.Day.Add(80 * time.Hour)}), 1)
+// A day leads to its messages, whatever their words, and however many there are; a person, to theirs.
+func TestRecallOfADay(t *testing.T) {
+	past := filling(1, 40, 0)
+	for n := range 300 {
+		past = append(past, spoken(100+n, 48+float64(n)/100, "Zoe", fmt.Sprintf("nothing of note, entry %d", 100+n)))
+	}
+	past = append(past, spoken(50, 49.255, "Ann", "the roof leaks"))
+	c := talked(t, append(past, filling(500, 40, 80)...)...)
+	day := past[len(past)-1].Time.Local()
+	from := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, time.Local)
+	ask := memory.Question{Text: "What happened on " + day.Format("2 January 2006") + "?", Limit: 20, Now: from.AddDate(0, 0, 5)}
+	found := recallAll(t, c, ask)
+	check.Len(t, "found", found, ask.Limit)
+	for _, f := range found {
+		check.That(t, !f.Time.Before(from) && f.Time.Before(from.AddDate(0, 0, 1)), "found %+v", f)
+	}
+	ask.Text = "What did Ann say on " + day.Format("2 January 2006") + "?"
+	found = recallAll(t, c, ask)
+	check.That(t, len(found) > 0 && found[0].Author == "Ann", "found %+v", found)
+	ask.Since = from.AddDate(0, 0, 1)
+	check.Len(t, "since the day after", recallAll(t, c, ask), 0)
 }
 
 // In a long conversation frequent words are not read completely, but they still count for what the rare ones find.

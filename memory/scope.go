@@ -136,7 +136,7 @@ func checkOptOuts(c *store.Conversation, tx *store.Tx, d draft) error {
 		}
 	}
 	var named error
-	text := possessive.Replace(d.Content + " " + d.About)
+	text := possessive.Replace(strings.Join([]string{d.Text(), d.About, d.Slot}, " "))
 	foldedText := " " + words.Fold(text) + " "
 	written := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 	for _, person := range c.People(tx).NamesOut() {

@@ -236,7 +236,7 @@ func TestTools(t *testing.T) {
 	check.That(t, len(got) <= memory.PassageShown+200 && !strings.Contains(got, "end"), "a long message is not clipped: got %d bytes", len(got))
 	for _, test := range []struct{ name, arguments, want string }{
 		{"memory_search", `{"query": "tea", "kind": "rumour"}`, "use one of identity"},
-		{"memory_search", `{"query": 7}`, "query and kind are texts"},
+		{"memory_search", `{"query": 7}`, "limit is an integer, all others are texts"},
 		{"recall", `{"query": "tea", "limit": -3}`, "from 1 to 50"},
 		{"recall", `[]`, "cannot be read"},
 		{"expand", `{"compaction": 1}`, "no compaction"},

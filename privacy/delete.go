@@ -47,7 +47,7 @@ func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) {
 		c.Messages(tx).Rewrite(m, is, version)
 		seqs = append(seqs, m.Seq)
 	}
-	var memories, deleted []int64 // of the memories, and messages, that are deleted
+	var memories, deleted []int64 // of the memories that no text may quote, and of the messages that are deleted
 	for _, m := range bare {
 		memories = append(memories, makeTombstone(c, tx, m, version)...)
 		deleted = append(deleted, m.Seq)
@@ -74,7 +74,7 @@ func deleteUnread(c *store.Conversation, tx *store.Tx, id string) {
 	}
 }
 
-// makeTombstone turns a message into a tombstone, and returns the memories that are deleted with it.
+// makeTombstone turns a message into a tombstone, and returns the memories that are deleted with it, or read differently without it.
 func makeTombstone(c *store.Conversation, tx *store.Tx, m chat.Message, version int64) (memories []int64) {
 	c.Messages(tx).Delete(m, version)
 	return memory.ForgetFrom(c, tx, m.Seq, nil)
@@ -105,8 +105,8 @@ func forgetEdited(c *store.Conversation, tx *store.Tx, was, is chat.Message) {
 	for _, word := range words.Cut(textOf(is)) {
 		delete(removed, word.Term)
 	}
-	deleted := memory.ForgetFrom(c, tx, was.Seq, func(m store.Memory) bool { return 2*len(removed) > before || says(m.Content, removed) })
-	c.Messages(tx).ForgetQuotes(deleted, true)
+	changed := memory.ForgetFrom(c, tx, was.Seq, func(m store.Memory) bool { return 2*len(removed) > before || says(m.Text(), removed) })
+	c.Messages(tx).ForgetQuotes(changed, true)
 	if len(removed) > 0 {
 		empty(c, tx, c.Messages(tx).Copying(was.Seq))
 		tx.ForgetElsewhere(c, was.Seq, was.Seq)

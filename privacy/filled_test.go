@@ -50,6 +50,8 @@ func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
 	storetest.Run(t, s, "UPDATE messages SET calls = '' WHERE role = 'assistant'") // a model's own words stay
 	d := summarize.MemoryDraft{Kind: "fact", Content: "Ann has the " + secret, About: ann.Name, Messages: []int64{1}}
 	check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: d}))(t)
+	fact := fmt.Sprintf(`{"content": "the %[1]s is of %[2]s", "kind": "fact", "about": %[2]q, "messages": [1], "attribute": "%[1]s", "value": "%[1]s", "also": ["%[1]s"]}`, secret, ann.Name)
+	check.Must(storetest.Call(storetest.ToolsAt(c, 3), "memory_save", fact))(t)
 	check.Must(c.Tasks().Begin(ctx, store.NewTask{Message: "find the " + secret, Max: 5, Task: store.Task{
 		Agent: "cairn", Text: "find the " + secret, Author: ann.ID, Began: 2, Sources: []int64{1},
 		Above: map[string]string{"focus": secret}, Set: map[string]string{"focus": secret},
@@ -73,6 +75,9 @@ func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
 	storetest.Run(t, s, "UPDATE messages SET context = ? WHERE platform_id = 'm3'", "recalled: the "+secret)
 	storetest.Run(t, s, `INSERT INTO quotes (kind, source, message) SELECT 'message', (SELECT id FROM messages WHERE platform_id = 'm1'), id
 		FROM messages WHERE platform_id = 'm3' OR role = 'tool' ON CONFLICT DO NOTHING`)
+	storetest.Run(t, s, "INSERT INTO encoders (id, model, length, size) VALUES (1, 'm', 8, 8)")
+	storetest.Run(t, s, "INSERT INTO message_vectors (message, encoder, vector) SELECT id, 1, CAST(? AS BLOB) FROM messages WHERE platform_id = 'm1'", secret)
+	storetest.Run(t, s, "INSERT INTO memory_vectors (memory, encoder, vector) SELECT id, 1, CAST(? AS BLOB) FROM memories", secret)
 	return s, c
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"cairn/memory"
 	"cairn/store"
 )
 
@@ -152,12 +153,11 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 func eraseMemories(c *store.Conversation, tx *store.Tx, author string, upto int64, e *Erased) (left bool) {
 	of := c.Traces(tx, store.Person{ID: author})
 	theirs := of.OldestMemories(upto, maxErased)
-	var deleted []int64
+	var changed []int64
 	for _, m := range theirs {
-		c.Memories(tx).Delete(m)
-		deleted = append(deleted, m.ID)
+		changed = append(changed, memory.Delete(c, tx, m)...)
 	}
-	c.Messages(tx).ForgetQuotes(deleted, true)
+	c.Messages(tx).ForgetQuotes(changed, true)
 	if len(theirs) == maxErased {
 		return true
 	}

@@ -15,6 +15,7 @@ import (
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
+	"cairn/transcript"
 )
 
 // Question is a question about a recording.
@@ -66,7 +67,7 @@ type summaryLine struct {
 func NewTold(rarity Rarity, summaries ...string) *Told {
 	t := &Told{rarity: rarity}
 	for _, text := range summaries {
-		for line := range strings.Lines(text) {
+		for line := range strings.Lines(WithoutCitations(text)) {
 			if author, text, found := strings.Cut(line, ": "); found {
 				t.lines = append(t.lines, summaryLine{author, SetOf(words.Content(text))})
 			}
@@ -74,6 +75,9 @@ func NewTold(rarity Rarity, summaries ...string) *Told {
 	}
 	return t
 }
+
+// WithoutCitations returns a text without the numbers of messages that its lines cite: they are no words of an answer.
+func WithoutCitations(text string) string { return transcript.Citations.ReplaceAllString(text, "") }
 
 const (
 	leastWords = 3       // minimum number of content words of a sentence
@@ -264,7 +268,7 @@ func (p *player) ask(ctx context.Context, s *searched) (*Found, error) {
 	}
 	var text strings.Builder
 	for _, m := range prompt.Messages {
-		text.WriteString(m.Text + "\n")
+		text.WriteString(WithoutCitations(m.Text) + "\n")
 	}
 	visible := SetOf(words.Content(text.String()))
 	var summaries []string

@@ -19,7 +19,7 @@ type ConversationMemories struct {
 }
 
 // Add writes a memory with its sources, seqs of the conversation, and its entries of the index, and returns its number. It writes neither
-// ID and Conversation nor SupersededBy and the people's IDs of m. An empty Reach is "server", an empty State "active", a zero SavedAt now.
+// ID and Conversation nor SupersededBy, InDoubt and the people's IDs of m. An empty Reach is "server", an empty State "active", a zero SavedAt now.
 func (ms ConversationMemories) Add(m Memory, sources []int64) (id int64) {
 	was := "" // the state before it was forgotten
 	if m.State == "forgotten" {
@@ -29,13 +29,14 @@ func (ms ConversationMemories) Add(m Memory, sources []int64) (id int64) {
 		}
 	}
 	id = getValue[int64](ms.tx, `INSERT INTO memories (conversation, kind, content, folded, importance, pinned, speaker, about, reach, made_by,
-		compaction, said_at, saved_at, expires_at, confirmed, state, forgotten_from)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, nullif(?, 0), ?, ?, ?) RETURNING id`,
+		compaction, said_at, saved_at, expires_at, confirmed, state, forgotten_from, attribute, value, slot, since, until, also, by_rule)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
 		ms.c.id, m.Kind, m.Content, words.Fold(m.Content), m.Importance, m.Pinned, m.Speaker, m.About, cmp.Or(m.Reach, "server"), m.By,
 		m.Compaction, m.SaidAt.UnixMilli(), cmp.Or(m.SavedAt, time.Now()).UnixMilli(), millisOf(m.Expires),
-		max(m.Confirmed, 1), cmp.Or(m.State, "active"), was)
+		max(m.Confirmed, 1), cmp.Or(m.State, "active"), was, m.Attribute, m.Value, m.Slot, m.Since, m.Until, toJSON(m.Also), m.ByRule)
 	ms.AddSources(id, sources)
-	indexMemory(ms.tx, id, m.Content, m.About)
+	m.ID = id
+	indexMemory(ms.tx, m)
 	return id
 }
 
@@ -90,13 +91,17 @@ func (ms ConversationMemories) Supersede(earlier, by int64) (superseded int64) {
 	return getValue[int64](ms.tx, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE "+canBeSuperseded+" RETURNING id", by, earlier, ms.c.id)
 }
 
-// Reword gives a current memory a new text, and reports whether it is current and no other current one has the same words. The
-// index has the new text from then on.
-func (ms ConversationMemories) Reword(m Memory, content string) (changed bool) {
-	changed = ms.tx.do("UPDATE OR IGNORE memories SET content = ?, folded = ? WHERE id = ? AND state = 'active'", content, words.Fold(content), m.ID)
+// Reword gives a current memory a new text and fact, and reports whether it is current and no other current one has the same words. The
+// index has the new ones from then on.
+func (ms ConversationMemories) Reword(m Memory, content string, fact Fact) (changed bool) {
+	changed = ms.tx.do(`UPDATE OR IGNORE memories SET content = ?, folded = ?, attribute = ?, value = ?, slot = ?, since = ?, until = ?, also = ?
+		WHERE id = ? AND state = 'active'`,
+		content, words.Fold(content), fact.Attribute, fact.Value, fact.Slot, fact.Since, fact.Until, toJSON(fact.Also), m.ID)
 	if changed {
-		unindexMemory(ms.tx, ms.c.id, m.ID, m.Content, m.About)
-		indexMemory(ms.tx, m.ID, content, m.About)
+		unindexMemory(ms.tx, ms.c.id, m)
+		m.Content = content
+		m.Fact = fact
+		indexMemory(ms.tx, m)
 	}
 	return changed
 }
@@ -104,7 +109,7 @@ func (ms ConversationMemories) Reword(m Memory, content string) (changed bool) {
 // Delete deletes a memory. What it superseded is linked to the one that superseded it; if there is none, it is current again, unless
 // another current memory says the same.
 func (ms ConversationMemories) Delete(m Memory) {
-	unindexMemory(ms.tx, ms.c.id, m.ID, m.Content, m.About)
+	unindexMemory(ms.tx, ms.c.id, m)
 	ms.tx.do("DELETE FROM memory_people WHERE memory = ?", m.ID)
 	ms.tx.do("DELETE FROM memory_sources WHERE memory = ?", m.ID)
 	ms.tx.do(`UPDATE OR IGNORE memories SET state = iif(state = 'superseded', 'active', state),

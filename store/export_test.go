@@ -29,11 +29,13 @@ const (
 	WriterPragmas  = writerPragmas
 )
 
+// Derived lists the tables derived from others: the search index, and who speaks where.
+var Derived = []string{"message_terms", "memory_terms", "members"}
+
 var (
 	CheckRoom     = checkRoom
 	CountTerms    = countTerms
 	ErrNoRoom     = errNoRoom
-	Derived       = derived
 	Fills         = fills
 	Migrations    = migrations
 	NextQuietHour = nextQuietHour

@@ -184,7 +184,7 @@ func readMigrations() []string {
 }
 
 // fills do what SQL alone cannot, after the migration to a version.
-var fills = map[int]func(tx *Tx){5: reindex, 6: fillQuotes, 13: fillFacts}
+var fills = map[int]func(tx *Tx){5: reindex, 6: fillQuotes, 13: fillFacts, 17: fillMembers}
 
 // upgrade brings the file up to date. It first copies a non-empty file to cairn.db.before-N beside it, where N is the version it
 // gets: going back to the older cairn requires that copy. An earlier copy is replaced. No room for the copy is only logged.

@@ -16,9 +16,23 @@ import (
 
 // index adds a message to the search index, and its author as a member.
 func (ms Messages) index(m chat.Message) {
-	for _, term := range words.Content(m.Author) {
-		ms.tx.do("INSERT INTO members (conversation, term, name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", ms.c.id, term, m.Author)
+	addMember(ms.tx, ms.c.id, m.Author, m.AuthorID)
+	ms.indexTerms(m)
+}
+
+// addMember adds a person by the terms of a name. A name without any, such as an emoji or "Will", has the term "".
+func addMember(tx *Tx, conversation int64, name, authorID string) {
+	terms := words.Content(name)
+	if name != "" && len(terms) == 0 {
+		terms = []string{""}
 	}
+	for _, term := range terms {
+		tx.do("INSERT INTO members (conversation, term, name, author_id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", conversation, term, name, authorID)
+	}
+}
+
+// indexTerms adds a message to the search index.
+func (ms Messages) indexTerms(m chat.Message) {
 	counts, length := indexed(m)
 	if len(counts) == 0 {
 		return
@@ -67,25 +81,25 @@ func countTerms(terms []string, stems ...string) (counts map[string]int, length 
 }
 
 // indexMemory adds a memory to the search index, and to the index of facts.
-func indexMemory(tx *Tx, id int64, content, about string) {
-	indexTermsOf(tx, id, content, about)
-	tx.do("UPDATE memories SET fact = ? WHERE id = ?", FactOf(content), id)
+func indexMemory(tx *Tx, m Memory) {
+	indexTermsOf(tx, m)
+	tx.do("UPDATE memories SET fact = ? WHERE id = ?", FactOf(m.Content), m.ID)
 }
 
-func indexTermsOf(tx *Tx, id int64, content, about string) {
-	counts, length := indexedMemory(content, about)
+func indexTermsOf(tx *Tx, m Memory) {
+	counts, length := indexedMemory(m)
 	tx.do(`INSERT INTO memory_terms (term, conversation, memory, tf, length)
-		SELECT key, conversation, m.id, value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, encode(counts), id)
+		SELECT key, conversation, m.id, json_each.value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, encode(counts), m.ID)
 }
 
-func unindexMemory(tx *Tx, conversation, id int64, content, about string) {
-	counts, _ := indexedMemory(content, about)
+func unindexMemory(tx *Tx, conversation int64, m Memory) {
+	counts, _ := indexedMemory(m)
 	tx.do("DELETE FROM memory_terms WHERE term IN (SELECT key FROM json_each(?)) AND conversation = ? AND memory = ?",
-		encode(counts), conversation, id)
+		encode(counts), conversation, m.ID)
 }
 
-func indexedMemory(content, about string) (counts map[string]int, length int) {
-	return countTerms(MemoryTerms(content, about), words.Stems(content)...)
+func indexedMemory(m Memory) (counts map[string]int, length int) {
+	return countTerms(words.Content(m.Text()+" "+m.About), words.Stems(m.Text())...)
 }
 
 // MemoryTerms returns the words of a memory.
@@ -113,26 +127,21 @@ func FactOf(content string) int64 {
 	return max(int64(sum.Sum64()>>1), 1)
 }
 
-// derived lists the tables derived from others: the search index, and who speaks where.
-var derived = []string{"message_terms", "memory_terms", "members"}
-
-// reindex rebuilds the derived tables in a file of an earlier version, which split words differently, and removes the reasoning
-// of turns that have ended, which it stored and counted: no provider requires it in that form.
+// reindex rebuilds the search index in a file of an earlier version, which split words differently, and removes the reasoning
+// of turns that have ended, which it stored and counted: no provider requires it in that form. A later migration fills members.
 func reindex(tx *Tx) {
 	if exists(tx, "SELECT 1 FROM messages WHERE native <> ''") {
 		noteErasure(tx)
 	}
-	for _, table := range derived {
-		tx.do("DELETE FROM " + table)
-	}
+	tx.do("DELETE FROM message_terms")
+	tx.do("DELETE FROM memory_terms")
 	for _, c := range tx.conversations("") {
 		c.Messages(tx).indexAll()
 	}
 	eachRow(tx, func(rows *sql.Rows) error {
-		var id int64
-		var content, about string
-		err := rows.Scan(&id, &content, &about)
-		indexTermsOf(tx, id, content, about)
+		var m Memory
+		err := rows.Scan(&m.ID, &m.Content, &m.About)
+		indexTermsOf(tx, m)
 		return err
 	}, "SELECT id, content, about FROM memories")
 }
@@ -148,6 +157,17 @@ func fillFacts(tx *Tx) {
 	}, "SELECT id, content FROM memories")
 }
 
+// fillMembers adds the authors of all messages as members.
+func fillMembers(tx *Tx) {
+	eachRow(tx, func(rows *sql.Rows) error {
+		var conversation int64
+		var p Person
+		err := rows.Scan(&conversation, &p.ID, &p.Name)
+		addMember(tx, conversation, p.Name, p.ID)
+		return err
+	}, "SELECT DISTINCT conversation, author_id, author FROM messages WHERE author <> '' AND deleted_at IS NULL")
+}
+
 // indexAll indexes every message of a conversation, page by page, and drops the reasoning stored with it.
 func (ms Messages) indexAll() {
 	const page = 1000
@@ -158,7 +178,7 @@ func (ms Messages) indexAll() {
 			return
 		}
 		for _, m := range messages {
-			ms.index(m)
+			ms.indexTerms(m)
 			if len(m.Native) > 0 {
 				ms.tx.do("UPDATE messages SET native = '', tokens = ? WHERE id = ?", chat.TokensOf(m), ms.c.rowID(m.Seq))
 			}

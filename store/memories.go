@@ -5,7 +5,10 @@ package store
 
 import (
 	"database/sql"
+	"strings"
 	"time"
+
+	"cairn/internal/words"
 )
 
 // Memory is one fact, preference, decision, … worth keeping beyond the conversation.
@@ -30,6 +33,26 @@ type Memory struct {
 	Sources      []int64   `json:"sources"`             // seqs, in Conversation, of the messages it came from
 	State        string    `json:"state"`               // active, expired, superseded, forgotten, replaced
 	SupersededBy int64     `json:"superseded_by,omitempty"`
+	Fact
+
+	ByRule  bool   `json:"by_rule,omitempty"`  // superseded because a newer memory has another value for the same thing
+	InDoubt bool   `json:"in_doubt,omitempty"` // another current memory has another value, and which one is true is not known
+	Ended   string `json:"ended,omitempty"`    // of a superseded one: until when it was true, as far as known
+}
+
+// Fact is what a memory states in a form that can be compared. All of it may be empty.
+type Fact struct {
+	Attribute string   `json:"attribute,omitempty"` // what has one value at a time: home, employer, launch date
+	Value     string   `json:"value,omitempty"`     // in a few words: Lisbon
+	Slot      string   `json:"slot,omitempty"`      // the folded attribute, after the name of what has it, if that is no speaker: "kiwi: launch date"
+	Since     string   `json:"since,omitempty"`     // from when it is true, or when it happens: "2026", "2026-05" or "2026-05-08"
+	Until     string   `json:"until,omitempty"`     // to when, as its maker says
+	Also      []string `json:"also,omitempty"`      // words by which somebody may ask for it
+}
+
+// Text returns what a memory says, and the words by which it is found besides.
+func (m Memory) Text() string {
+	return strings.Join(append([]string{m.Content, m.Attribute, m.Value}, m.Also...), "\n")
 }
 
 // The SQL expressions for the platform IDs of the person who said memory m, and of the person it is about; empty text if unknown.
@@ -42,16 +65,48 @@ const (
 const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conversation), m.kind, m.content, m.importance,
 	m.pinned, m.speaker, ` + speakerOf + `, m.about, ` + aboutOf + `, m.reach, m.made_by, coalesce(m.compaction, 0),
 	m.said_at, m.saved_at, m.expires_at, m.confirmed, m.state, coalesce(m.superseded_by, 0),
-	(SELECT json_group_array(message & 4294967295) FROM memory_sources WHERE memory = m.id)`
+	(SELECT json_group_array(message & 4294967295) FROM memory_sources WHERE memory = m.id),
+	m.attribute, m.value, m.slot, m.since, m.until, m.also, m.by_rule, m.in_doubt, iif(m.state = 'superseded', ` + successor + `, '')`
+
+// successor is the SQL expression for the memory that superseded memory m. It began, if that is not known otherwise, when it was said first
+// after m was.
+const successor = `(SELECT json_object('Slot', b.slot, 'Value', b.value, 'Since', b.since, 'Said', coalesce(
+		(SELECT min(said_at) FROM memory_sources JOIN messages ON messages.id = message WHERE memory = b.id AND messages.said_at >
+			(SELECT coalesce(max(t.said_at), m.said_at) FROM memory_sources s JOIN messages t ON t.id = s.message WHERE s.memory = m.id)),
+		b.said_at)) FROM memories b WHERE b.id = m.superseded_by)`
+
+// ended returns until when a memory was true that another superseded.
+func (m Memory) ended(by struct {
+	Fact
+	Said int64
+},
+) string {
+	sameValue := m.Slot != "" && m.Slot == by.Slot && words.Fold(m.Value) == words.Fold(by.Value)
+	switch {
+	case m.Until != "" || by.Said == 0 || sameValue:
+		return m.Until
+	case by.Since != "":
+		return by.Since
+	}
+	return time.UnixMilli(by.Said).Format(time.DateOnly)
+}
 
 // memories reads the memories m that the rest of the query selects.
 func (t *Tx) memories(rest string, args ...any) []Memory {
 	return listRows(t, func(rows *sql.Rows, m *Memory) error {
 		var at int64
+		var by struct {
+			Fact
+			Said int64
+		}
 		err := rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance,
 			&m.Pinned, &m.Speaker, &m.SpeakerID, &m.About, &m.AboutID, &m.Reach, &m.By, &m.Compaction,
-			&at, utcInto(&m.SavedAt), utcInto(&m.Expires), &m.Confirmed, &m.State, &m.SupersededBy, jsonInto(&m.Sources))
+			&at, utcInto(&m.SavedAt), utcInto(&m.Expires), &m.Confirmed, &m.State, &m.SupersededBy, jsonInto(&m.Sources),
+			&m.Attribute, &m.Value, &m.Slot, &m.Since, &m.Until, jsonInto(&m.Also), &m.ByRule, &m.InDoubt, jsonInto(&by))
 		m.SaidAt = utcTime(at)
+		if m.State == "superseded" {
+			m.Ended = m.ended(by)
+		}
 		if m.State == "active" && !m.Pinned && !m.Expires.IsZero() && !m.Expires.After(time.Now()) {
 			m.State = "expired"
 		}
@@ -75,6 +130,11 @@ const chain = `WHERE m.id IN (
 
 // Chain returns what superseded what, oldest first, the memory itself among them.
 func (ms Memories) Chain(id int64) []Memory { return ms.tx.memories(chain, id) }
+
+// SupersededBy returns the memories that a memory superseded.
+func (ms Memories) SupersededBy(id int64) []Memory {
+	return ms.tx.memories("WHERE m.superseded_by = ?", id)
+}
 
 // Names returns whom memories are about, each name once; where they are about no one else, who said them.
 func (ms Memories) Names() []string {
@@ -114,10 +174,12 @@ func (ms Memories) Newest() int64 {
 	return getValue[int64](ms.tx, "SELECT coalesce(max(id), 0) FROM memories")
 }
 
+// laterThan selects memory ?1, the one that superseded it, and so on.
+const laterThan = `WITH RECURSIVE later (id) AS (SELECT ?1 UNION SELECT superseded_by FROM memories JOIN later USING (id) WHERE superseded_by IS NOT NULL)
+	SELECT id FROM later`
+
 // linkMemory notes that memory ?1 superseded memory ?2, unless ?2 superseded ?1, or one that did.
-const linkMemory = `UPDATE memories SET superseded_by = ?1 WHERE id = ?2 AND id NOT IN (
-	WITH RECURSIVE later (id) AS (SELECT ?1 UNION SELECT superseded_by FROM memories JOIN later USING (id) WHERE superseded_by IS NOT NULL)
-	SELECT id FROM later)`
+const linkMemory = "UPDATE memories SET superseded_by = ?1 WHERE id = ?2 AND id NOT IN (" + laterThan + ")"
 
 // Link notes that a memory superseded an earlier one, unless that makes a circle.
 func (ms Memories) Link(id, earlier int64) { ms.tx.do(linkMemory, id, earlier) }

@@ -43,13 +43,6 @@ func (ms Messages) Named(id string) []chat.Message {
 		"AND conversation = ? AND platform_id = ? AND role = 'user'", ms.c.id, id)
 }
 
-// Since returns the seq of the first message before a seq that was said at a time or later; if there is none, before.
-func (ms Messages) Since(at time.Time, before int64) (seq int64) {
-	low, high := ms.c.rowRange(1, before-1)
-	return getValue[int64](ms.tx, `SELECT coalesce(min(id) & 4294967295, ?) FROM messages
-				WHERE id BETWEEN ? AND ? AND said_at >= ?`, before, low, high, at.UnixMilli())
-}
-
 // Asker returns the name of the last person who addressed the bot in a turn; "": no person did.
 func (ms Messages) Asker(turn int64) string {
 	low, high := ms.c.rowRange(turn, MaxSeq)

@@ -29,6 +29,11 @@ func (p People) Members() []string {
 	return listValues[string](p.tx, "SELECT DISTINCT name FROM members WHERE conversation = ? ORDER BY name", p.c.id)
 }
 
+// Named returns those who speak in the conversation, by name.
+func (p People) Named() []Person {
+	return listRows(p.tx, scanPerson, "SELECT DISTINCT author_id, name FROM members WHERE conversation = ? ORDER BY name, author_id", p.c.id)
+}
+
 // Speakers returns the authors of the messages from..to, last name first. Of a name that several people have, the ID is empty.
 func (p People) Speakers(from, to int64) []Person {
 	low, high := p.c.rowRange(from, to)
@@ -61,8 +66,9 @@ func (p People) NamesOut() []Person {
 	return listRows(p.tx, scanPerson, namesOut, p.c.connector(), p.c.name, root, ParentOf(root))
 }
 
-// OptOut keeps a person out of memories from now on, and reports whether they were not yet.
+// OptOut keeps a person out of memories, and what they say out of the vectors, from now on, and reports whether they were not yet.
 func (p People) OptOut(who Person) (changed bool) {
+	p.dropVectors(who.ID)
 	return p.tx.do("INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		p.c.connector(), who.ID, who.Name, nowMillis())
 }

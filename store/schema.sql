@@ -93,6 +93,7 @@ CREATE INDEX messages_changed ON messages (id) WHERE changed_with IS NOT NULL;
 CREATE INDEX messages_replies ON messages (conversation, platform_id) WHERE role = 'assistant' AND platform_id <> '';
 CREATE INDEX messages_quotes ON messages (conversation, reply_to) WHERE quote <> '';
 CREATE INDEX messages_author ON messages (author_id) WHERE role = 'user';
+CREATE INDEX messages_said ON messages (conversation, said_at);
 CREATE INDEX messages_context ON messages (id) WHERE context <> '';
 CREATE INDEX messages_reasoning ON messages (id) WHERE native <> '';
 
@@ -163,12 +164,21 @@ CREATE TABLE memories (
   reach          TEXT NOT NULL DEFAULT 'server' CHECK (reach IN ('channel', 'server')), -- 'server': it may be shared where memories are
   forgotten_from TEXT NOT NULL DEFAULT '' CHECK (forgotten_from IN ('', 'active', 'superseded', 'replaced')), -- its state before
   made_by        TEXT NOT NULL DEFAULT 'worker' CHECK (made_by IN ('worker', 'extractive', 'assistant', 'person')),
-  fact           INTEGER NOT NULL DEFAULT 0           -- hash of the words that count; 0: it has none
+  fact           INTEGER NOT NULL DEFAULT 0,          -- hash of the words that count; 0: it has none
+  attribute      TEXT NOT NULL DEFAULT '',            -- what it states, if that has one value at a time: "home"; '': it does not
+  value          TEXT NOT NULL DEFAULT '',            -- in a few words: "Lisbon"
+  slot           TEXT NOT NULL DEFAULT '',            -- the folded attribute, after the name of a thing that has it: 'home', 'kiwi: launch date'
+  since          TEXT NOT NULL DEFAULT '',            -- from when it is true, or when it happens: a day, month or year
+  until          TEXT NOT NULL DEFAULT '',            -- to when, as its maker says
+  also           TEXT NOT NULL DEFAULT '',            -- JSON list of words by which somebody may ask for it
+  by_rule        INTEGER NOT NULL DEFAULT 0,          -- superseded because a newer memory fills its slot with another value
+  in_doubt       INTEGER NOT NULL DEFAULT 0           -- another current memory fills its slot with another value
 ) STRICT;
 CREATE UNIQUE INDEX memories_fact ON memories (conversation, folded) WHERE state = 'active';
 CREATE INDEX memories_same ON memories (conversation, fact) WHERE fact <> 0;
 CREATE INDEX memories_newest ON memories (conversation, state, said_at);
 CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
+CREATE INDEX memories_slot ON memories (conversation, slot) WHERE slot <> '';
 
 -- The messages a memory was made from.
 CREATE TABLE memory_sources (
@@ -196,6 +206,33 @@ CREATE TABLE memory_terms (
   tf           INTEGER NOT NULL,
   length       INTEGER NOT NULL,
   PRIMARY KEY (term, conversation, memory)
+) STRICT, WITHOUT ROWID;
+
+-- Models that turn texts into vectors, for search by meaning: the one that is used, and the one that is to replace it.
+CREATE TABLE encoders (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  model      TEXT NOT NULL CHECK (model <> ''), -- with its server: "nomic-embed-text@localhost:11434/v1"
+  length     INTEGER NOT NULL CHECK (length > 0), -- numbers of a vector, as the server sends it
+  size       INTEGER NOT NULL CHECK (size BETWEEN 1 AND length), -- numbers of a vector, as it is stored once there is a projection
+  projection BLOB,                              -- from length to size numbers; NULL: vectors are stored as they come
+  complete   INTEGER NOT NULL DEFAULT 0,        -- every text had its vector at one time
+  UNIQUE (model, length, size)
+) STRICT;
+
+-- The vectors of messages. A vector says what the text is about, so it is deleted with the text.
+CREATE TABLE message_vectors (
+  message INTEGER NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
+  encoder INTEGER NOT NULL REFERENCES encoders (id),
+  vector  BLOB NOT NULL, -- a signed byte for each number; empty: the server refuses the text
+  PRIMARY KEY (message, encoder)
+) STRICT, WITHOUT ROWID;
+
+-- The vectors of memories.
+CREATE TABLE memory_vectors (
+  memory  INTEGER NOT NULL REFERENCES memories (id) ON DELETE CASCADE,
+  encoder INTEGER NOT NULL REFERENCES encoders (id),
+  vector  BLOB NOT NULL,
+  PRIMARY KEY (memory, encoder)
 ) STRICT, WITHOUT ROWID;
 
 -- What was learnt about models.
@@ -327,9 +364,10 @@ CREATE INDEX inherited_quotes ON inherited (parent, reply_to) WHERE quote <> '';
 -- Who speaks where, for search.
 CREATE TABLE members (
   conversation INTEGER NOT NULL REFERENCES conversations (id),
-  term         TEXT NOT NULL, -- of the name, as words cuts it
+  term         TEXT NOT NULL, -- of the name, as words cuts it; empty: it has none
   name         TEXT NOT NULL,
-  PRIMARY KEY (conversation, term, name)
+  author_id    TEXT NOT NULL, -- of the person with that name; several may have the same
+  PRIMARY KEY (conversation, term, name, author_id)
 ) STRICT, WITHOUT ROWID;
 
 -- Something was deleted of which the files may still hold bytes, see upkeep.go.
@@ -378,7 +416,7 @@ CREATE INDEX quotes_message ON quotes (message);
 CREATE TABLE usage (
   conversation INTEGER NOT NULL REFERENCES conversations (id),
   day          TEXT NOT NULL CHECK (day GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'), -- in time_zone
-  kind         TEXT NOT NULL CHECK (kind IN ('turn', 'summary')),
+  kind         TEXT NOT NULL CHECK (kind IN ('turn', 'summary', 'embedding')),
   model        TEXT NOT NULL,
   long         INTEGER NOT NULL CHECK (long IN (0, 1)), -- the prompts were so long that the model cost more
   requests     INTEGER NOT NULL,
@@ -440,7 +478,12 @@ CREATE VIEW memories_view AS SELECT
   datetime(m.saved_at / 1000, 'unixepoch') AS saved_at,
   datetime(m.expires_at / 1000, 'unixepoch') AS expires_at,
   m.superseded_by, m.compaction,
-  (SELECT group_concat('#' || (s.message & 4294967295), ' ') FROM memory_sources s WHERE s.memory = m.id) AS messages
+  (SELECT group_concat('#' || (s.message & 4294967295), ' ') FROM memory_sources s WHERE s.memory = m.id) AS messages,
+  m.attribute, m.value, m.since,
+  coalesce(nullif(m.until, ''), (SELECT coalesce(nullif(b.since, ''), date(coalesce((SELECT min(t.said_at) FROM memory_sources s
+    JOIN messages t ON t.id = s.message WHERE s.memory = b.id AND t.said_at > m.said_at), b.said_at) / 1000, 'unixepoch'))
+    FROM memories b WHERE b.id = m.superseded_by AND m.state = 'superseded' AND (b.slot = '' OR b.value <> m.value COLLATE NOCASE)), '') AS until,
+  m.in_doubt
 FROM memories m JOIN conversations c ON c.id = m.conversation;
 
 -- Whether a session is settled follows from its summaries.
@@ -463,6 +506,16 @@ CREATE TRIGGER conversations_head AFTER UPDATE OF version ON conversations WHEN 
   DELETE FROM quotes WHERE message IN (SELECT id FROM messages INDEXED BY messages_context
     WHERE id BETWEEN new.id << 32 AND new.id << 32 | 4294967295 AND context <> '');
   UPDATE messages SET context = '' WHERE id BETWEEN new.id << 32 AND new.id << 32 | 4294967295 AND context <> '';
+END;
+
+-- A vector goes with the text that it was made of.
+CREATE TRIGGER message_vectors_text AFTER UPDATE OF text, attachments, deleted_at ON messages
+WHEN new.text <> old.text OR new.attachments <> old.attachments OR new.deleted_at IS NOT NULL BEGIN
+  DELETE FROM message_vectors WHERE message = old.id;
+END;
+
+CREATE TRIGGER memory_vectors_text AFTER UPDATE OF content ON memories WHEN new.content <> old.content BEGIN
+  DELETE FROM memory_vectors WHERE memory = old.id;
 END;
 
 CREATE VIEW messages_view AS SELECT

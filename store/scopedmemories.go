@@ -13,7 +13,7 @@ import (
 
 // MemoryFilter chooses memories.
 type MemoryFilter struct {
-	State string    // active; "" is the same: current ones that have not ended; expired: current ones that have; current: both; all; or a stored one
+	State string    // active; "" is the same: current ones that have not ended; expired: current ones that have; current: both; known: active ones, and values that were superseded; all; or a stored one
 	Kind  string    // "": all
 	Since time.Time // said at or after; zero: any time
 	Until time.Time // said before; zero: any time
@@ -46,6 +46,8 @@ func (f MemoryFilter) where(in scopeIDs) (condition string, args []any) {
 		cs.add("state = 'active' AND "+hasEnded, nowMillis())
 	case "current":
 		cs.add("state = 'active'")
+	case "known":
+		cs.add("(state = 'active' AND NOT "+hasEnded+" OR state = 'superseded' AND slot <> '')", nowMillis())
 	case "all":
 	default:
 		cs.add("state = ?", f.State)
@@ -70,6 +72,7 @@ func (f MemoryFilter) where(in scopeIDs) (condition string, args []any) {
 // memoryOrders are the SQL of the sort orders; ties are broken by newer first.
 var memoryOrders = map[string]string{
 	"said":       "said_at DESC, id DESC",
+	"oldest":     "said_at, id",
 	"saved":      "saved_at DESC, id DESC",
 	"importance": "importance DESC, said_at DESC, id DESC",
 	"confirmed":  "confirmed DESC, said_at DESC, id DESC",
@@ -112,17 +115,30 @@ func (sm ScopedMemories) Page(f MemoryFilter, sort string, limit, offset int) []
 }
 
 // Among calls each for those of the memories ids that f chooses, in an order as of Page, without a list of them, because a question may
-// find most. It reads only what a ranking needs: ID, SaidAt, Importance, Kind, Speaker, About, Pinned and Confirmed.
+// find most. It reads only what a ranking needs: ID, SaidAt, Importance, Kind, Speaker, About, Pinned, Confirmed and State.
 func (sm ScopedMemories) Among(ids []int64, f MemoryFilter, sort string, each func(Memory)) {
 	chosen, args := f.where(sm.in)
 	eachRow(sm.tx, func(rows *sql.Rows) error {
 		var m Memory
-		err := rows.Scan(&m.ID, utcInto(&m.SaidAt), &m.Importance, &m.Kind, &m.Speaker, &m.About, &m.Pinned, &m.Confirmed)
+		err := rows.Scan(&m.ID, utcInto(&m.SaidAt), &m.Importance, &m.Kind, &m.Speaker, &m.About, &m.Pinned, &m.Confirmed, &m.State)
 		each(m)
 		return err
-	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed FROM memories
+	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed, state FROM memories
 		WHERE id IN (SELECT value FROM json_each(?)) AND `+chosen+" ORDER BY "+memoryOrders[cmp.Or(sort, "said")],
 		append([]any{listOf(ids)}, args...)...)
+}
+
+// SaidElsewhere returns those of the memories ids that may say the same as another of them in another conversation: their facts have
+// the same hash, see FactOf.
+func (sm ScopedMemories) SaidElsewhere(ids []int64) []Memory {
+	if !sm.in.all && len(sm.in.full)+len(sm.in.shared) < 2 {
+		return nil
+	}
+	within, args := sm.in.where("reach")
+	const among = "id IN (SELECT value FROM json_each(?))"
+	chosen := append([]any{listOf(ids), listOf(ids)}, args...)
+	return sm.tx.memories(`WHERE m.`+among+` AND m.fact IN (SELECT fact FROM memories WHERE `+among+` AND fact <> 0 AND `+within+`
+		GROUP BY fact HAVING min(conversation) < max(conversation))`, chosen...)
 }
 
 // Index returns the full-text index of the memories within the scope.

@@ -53,20 +53,21 @@ type Options struct {
 
 // Store is the open database. It is safe for concurrent use.
 type Store struct {
-	path     string      // path of the file
-	file     fs.FileInfo // identifies the file that was opened
-	logFile  fs.FileInfo // the same of its write-ahead log; nil: it had none
-	lost     firstError  // why the store can no longer be used
-	damage   firstError  // that a read or a write has met
-	shared   bool
-	log      *slog.Logger
-	unlock   func() error  // of the folder; nil when shared
-	write    *sql.DB       // one connection: writers wait for each other here, not in SQLite
-	queue    chan struct{} // has the writer that uses the connection; the others wait in order, which database/sql does not keep
-	read     *sql.DB       // a pool that cannot write
-	Sharing  atomic.Bool   // whether conversations recall each other's memories
-	arrivals sync.Map      // when the waiting messages of this process were delivered, by waitingMessage
-	pauses   atomic.Pointer[pauses]
+	path       string      // path of the file
+	file       fs.FileInfo // identifies the file that was opened
+	logFile    fs.FileInfo // the same of its write-ahead log; nil: it had none
+	lost       firstError  // why the store can no longer be used
+	damage     firstError  // that a read or a write has met
+	shared     bool
+	log        *slog.Logger
+	unlock     func() error  // of the folder; nil when shared
+	write      *sql.DB       // one connection: writers wait for each other here, not in SQLite
+	queue      chan struct{} // has the writer that uses the connection; the others wait in order, which database/sql does not keep
+	read       *sql.DB       // a pool that cannot write
+	Sharing    atomic.Bool   // whether conversations recall each other's memories
+	Embeddings atomic.Value  // those of package memory, for search by meaning; nil: by words alone
+	arrivals   sync.Map      // when the waiting messages of this process were delivered, by waitingMessage
+	pauses     atomic.Pointer[pauses]
 
 	rewritten int64 // the newest deletion that VACUUM has taken out of the database, see EraseFiles
 

@@ -148,12 +148,36 @@ type Candidate struct {
 	Answers      bool // the message before it is a question by someone else
 }
 
-// Candidates reads messages that were said at a time or later.
-func (x MessageIndex) Candidates(seqs []int64, since time.Time) []Candidate {
+// Earliest returns the oldest postings of a term from a seq on, at most limit, by document.
+func (x MessageIndex) Earliest(term string, from int64, limit int) []words.Posting {
+	return x.packed("SELECT seq d, tf, length FROM message_terms WHERE term = ? AND "+x.within+" AND seq >= ? ORDER BY d LIMIT ?", term, from, limit)
+}
+
+// Candidates reads those of the messages whose time and author are within reach.
+func (x MessageIndex) Candidates(seqs []int64, r Reach) []Candidate {
+	within, args := r.where()
 	return listRows(x.tx, func(rows *sql.Rows, m *Candidate) error {
 		return rows.Scan(&m.Seq, &m.Assistant, &m.Author, &m.Text, jsonInto(&m.Attachments), &m.Tool, localInto(&m.Time), &m.Answers)
 	}, `SELECT m.seq, role = 'assistant', author, text, attachments, tool, said_at, coalesce((SELECT substr(rtrim(b.text), -1) IN ('?', '？')
 			AND (b.author_id <> m.author_id OR b.author <> m.author) FROM messages b WHERE b.id = m.id - 1), 0)
 		FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value + ?
-		WHERE deleted_at IS NULL AND said_at >= ?`, listOf(seqs), x.c.rowID(0), since.UnixMilli())
+		WHERE deleted_at IS NULL AND `+within, append([]any{listOf(seqs), x.c.rowID(0)}, args...)...)
+}
+
+// Said returns the seqs of messages of a time, by people and the bot, or by one of them. It reads the newest read of them, and of
+// more than limit returns limit, evenly spread.
+func (x MessageIndex) Said(in words.Span, author string, limit int) []int64 {
+	const read = 2000
+	seqs := listValues[int64](x.tx, `SELECT seq FROM (SELECT id FROM messages WHERE `+x.within+` AND said_at >= ? AND said_at < ?
+			ORDER BY said_at DESC LIMIT ?) n CROSS JOIN messages m ON m.id = n.id
+		WHERE deleted_at IS NULL AND role <> 'tool' AND (?4 = '' OR author = ?4 COLLATE NOCASE)`,
+		in.From.UnixMilli(), in.To.UnixMilli(), read, author)
+	if len(seqs) <= limit {
+		return seqs
+	}
+	spread := make([]int64, limit)
+	for n := range spread {
+		spread[n] = seqs[n*len(seqs)/limit]
+	}
+	return spread
 }

@@ -38,7 +38,7 @@ func (tr Traces) OldestMessages(before int64, limit int) (ids []string, upto int
 // known about their author. Another person of that name loses such a quote too.
 const quotedOf = `WITH names (start) AS (SELECT DISTINCT author || ': ' FROM messages
 		WHERE author_id = ?2 AND role = 'user' AND id BETWEEN ?3 AND ?4 AND author <> ''),
-	replies (id, quote) AS (SELECT reply_to, quote FROM messages WHERE conversation = ?1 AND quote <> ''
+	replies (id, quote) AS (SELECT reply_to, quote FROM messages WHERE conversation = ?1 AND reply_to > '' AND quote <> ''
 		UNION ALL SELECT reply_to, quote FROM inbox WHERE conversation = ?1 AND quote <> '')
 	SELECT DISTINCT id FROM replies r JOIN names ON substr(quote, 1, length(start)) = start
 		WHERE NOT EXISTS (SELECT 1 FROM messages WHERE conversation = ?1 AND platform_id = r.id AND role = 'user')
@@ -81,10 +81,10 @@ func (tr Traces) DetachMemories(upto int64) {
 		AND memory IN (SELECT id FROM memories WHERE conversation = ?1 AND id <= ?3)`, tr.c.id, tr.who.ID, upto)
 }
 
-// DeleteMembers removes the names under which nobody's message is left.
+// DeleteMembers removes the names under which no message of their person is left.
 func (tr Traces) DeleteMembers() {
-	tr.tx.do(`DELETE FROM members WHERE conversation = ?1 AND name NOT IN (
-		SELECT author FROM messages WHERE `+inConversation+` AND role = 'user' AND deleted_at IS NULL)`, tr.c.id)
+	tr.tx.do(`DELETE FROM members WHERE conversation = ?1 AND (name, author_id) NOT IN (
+		SELECT author, author_id FROM messages WHERE `+inConversation+` AND role = 'user' AND deleted_at IS NULL)`, tr.c.id)
 }
 
 // RequestErasure notes that the person's messages so far, and memories so far, must be deleted. Messages from before the bot came

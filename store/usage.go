@@ -18,13 +18,15 @@ import (
 const (
 	ForTurn    = "turn"    // an answer to people, and the tools on the way
 	ForSummary = "summary" // compactions and recaps
+
+	ForEmbedding = "embedding" // vectors of messages, memories and questions
 )
 
 // Usage is the use of one model on one day, in one conversation or in several.
 type Usage struct {
 	Conversation string // its name; not needed for writing
 	Day          string // 2026-11-22, in the zone of the settings
-	Kind         string // ForTurn or ForSummary
+	Kind         string // ForTurn, ForSummary or ForEmbedding
 	Model        string
 	Long         bool // the prompts were so long that the model cost more, see prices.Price
 

@@ -77,7 +77,13 @@ func remember(t *testing.T, s *store.Store, c *store.Conversation) {
 	t.Helper()
 	first := storetest.Keep(t, c, "Ann", "Ann plays the theremin.", 1).ID
 	storetest.Keep(t, c, "Ann", "Ann rows a boat.", 2)
+	check.Must(storetest.Call(storetest.ToolsAt(c, 7), "memory_save", `{"content": "Ann has a dog", "kind": "fact", "messages": [6], "attribute": "pet", "value": "dog"}`))(t)
 	storetest.Recalled(t, c, "theremin")
+	storetest.Recalled(t, c, "what did Ann say yesterday?")
+	for _, q := range []memory.Question{{By: "Ann"}, {Text: "dog", By: "Ann", Order: "oldest"}, {Since: storetest.Day}, {Text: "dog", Until: storetest.Day}} {
+		q.Limit = 5
+		check.Must(memory.Of(c).Recall(ctx, q))(t)
+	}
 	memories := memory.Of(c)
 	for _, f := range []memory.Filter{{}, {Query: "theremin"}, {About: "Ann", State: "all"}} {
 		_, _, err := memories.List(ctx, f)
@@ -91,7 +97,7 @@ func remember(t *testing.T, s *store.Store, c *store.Conversation) {
 		return nil
 	}))
 	check.Must(memory.In(s).Import(ctx, all))(t)
-	storetest.Repair(t, c, transcript.Worker, transcript.Span{From: 1, To: 8}, storetest.Fact{Text: "Ann has a dog.", Seq: 6})
+	storetest.Repair(t, c, transcript.Worker, transcript.Span{From: 1, To: 8}, storetest.Fact{Text: "Ann has one dog.", Seq: 6})
 	check.NoError(t, memories.Forget(ctx, first))
 	check.NoError(t, memories.Purge(ctx, first))
 }

@@ -49,9 +49,9 @@ func (p param) check(value string) error {
 		return bad("%s = %q: must be one of %s.", p.name, value, strings.Join(p.words, ", "))
 	case p.max > 0 && (err != nil || n < p.min || n > p.max):
 		return bad("%s = %q: must be a whole number from %d to %d.", p.name, value, p.min, p.max)
-	case p.name == sinceParam.name:
+	case p.name == sinceParam.name, p.name == untilParam.name:
 		if _, err := memory.Ago(value, time.Now()); err != nil {
-			return bad("since: %v.", err)
+			return bad("%s: %v.", p.name, err)
 		}
 	}
 	return nil
@@ -121,7 +121,8 @@ func send[B, T any](pattern, summary string, handle func(*request, B) (T, error)
 var (
 	limitParam  = param{name: "limit", text: "at most this many, 1 to 200 (default: 50)", min: 1, max: 200}
 	offsetParam = param{name: "offset", text: "skip this many", max: maxNumber}
-	sinceParam  = param{name: "since", text: "2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)"}
+	sinceParam  = param{name: "since", text: "2026-05-08, 2026-05-08T15:00Z, 36h, 7d, yesterday (default: all time)"}
+	untilParam  = param{name: "until", text: "as since; a day or month is included in full (default: now)"}
 	beforeParam = param{name: "before", text: "only messages with a smaller seq", min: 1, max: maxNumber}
 	allParam    = param{name: "limit", text: "at most this many (default: all; as a tool 50)", min: 1, max: maxNumber} // of lists that are usually short
 	searchParam = param{name: "q", text: "search for these words"}

@@ -96,6 +96,14 @@ func (r *request) since() (at time.Time) {
 	return at
 }
 
+// until returns the time until; zero: now.
+func (r *request) until() (at time.Time) {
+	if r.Has("until") {
+		at, _ = memory.Until(r.Get("until"), time.Now())
+	}
+	return at
+}
+
 // cut returns the page of a list, which is usually short, that limit and offset select; by default all.
 func cut[T any](r *request, list []T) []T {
 	from := min(r.number("offset", 0), len(list))
@@ -151,6 +159,7 @@ func problemOf(log *slog.Logger, r *http.Request, err error) *Problem {
 	var wrong *memory.ContentError
 	var out *memory.OptedOutError
 	var state *memory.StateError
+	var person *memory.PersonError
 	switch {
 	case errors.As(err, &p):
 		return p
@@ -164,6 +173,8 @@ func problemOf(log *slog.Logger, r *http.Request, err error) *Problem {
 		return problem(http.StatusInsufficientStorage, "The disk is full: nothing was changed. Make room and try again.")
 	case errors.As(err, &wrong), errors.As(err, &out):
 		return invalid("The memory cannot be saved: %v.", err)
+	case errors.As(err, &person):
+		return invalid("by: %v.", person)
 	case errors.As(err, &state):
 		return problem(http.StatusConflict, "The memory is %s, so it cannot be changed this way.", state.State)
 	case errors.Is(err, memory.ErrDuplicate):

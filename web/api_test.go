@@ -225,6 +225,14 @@ func TestMemories(t *testing.T) {
 	check.Equal(t, "state", m.State, "active")
 	found := get[recalled](r, "/api/recall?q=green+tea&conversation=terminal:garden")
 	check.That(t, len(found.Memories) == 1 && found.Memories[0].ID == m.ID, "found %+v", found)
+	for query, n := range map[string]int{"by=ada": 2, "by=me&as=Ada": 2, "by=assistant": 2, "since=yesterday": 4, "until=yesterday": 0, "by=ada&limit=1&order=oldest": 1} {
+		found := get[recalled](r, "/api/recall?conversation=terminal:garden&"+query)
+		check.Equal(t, "messages of "+query, len(found.Messages), n)
+	}
+	r.do(422, nil, "GET /api/recall?q=tea&conversation=terminal:garden&by=Eve", "")
+	for _, query := range []string{"q=tea&order=size", "q=tea&until=soon", ""} {
+		r.do(400, nil, "GET /api/recall?conversation=terminal:garden&"+query, "")
+	}
 	r.do(204, nil, "DELETE "+one, "")
 	r.do(404, nil, "GET "+one, "")
 	for _, query := range []string{"kind=hobby", "state=gone", "sort=size", "limit=0", "limit=1000", "since=soon", "offset=-1", "knd=fact"} {

@@ -149,7 +149,7 @@ func (m mcpTools) readers() {
 	const one = "GET /api/conversations/{conversation}/"
 	for _, t := range []struct{ name, call, required, description string }{
 		{"conversations", "GET /api/conversations", "", "List the conversations, the one with the newest message first, with how full each one's window is."},
-		{"recall", "GET /api/recall", "conversation query", "Search the messages and memories of a conversation, best first."},
+		{"recall", "GET /api/recall", "conversation", "Search the messages and memories of a conversation, best first, or list those of a person or a time."},
 		{"memory_list", "GET /api/memories", "", "List what the bot remembers, newest first."},
 		{"memory_search", "GET /api/memories", "query", "Search what the bot remembers, best first."},
 		{"memory_show", "GET /api/memories/{id}", "id", "Show a memory, the messages it came from, and what superseded what."},

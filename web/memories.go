@@ -36,7 +36,7 @@ func (s *memories) routes() []route {
 		read(memoriesPath, "List memories, newest first; with q the best first", s.list,
 			searchParam, param{name: "conversation", text: "only those of this conversation, by name"},
 			param{name: "kind", text: "what kind of memory", words: memory.Kinds},
-			param{name: "about", text: "only those about this person, by name or id"}, sinceParam,
+			param{name: "about", text: "only those about this person, by name or id"}, sinceParam, untilParam,
 			param{name: "state", text: "its state (default: current)", words: memory.States},
 			param{name: "sort", text: "in which order", words: memory.Sorts}, limitParam, offsetParam),
 		send("POST "+memoriesPath, "Save a memory: 201, or 200 if it was already known",
@@ -46,15 +46,18 @@ func (s *memories) routes() []route {
 		act("DELETE "+one, `Permanently delete a memory; PATCH with state "forgotten" can be undone`,
 			s.purge, http.StatusNoContent),
 		read("/api/recall", "Search memories and messages, best first, without a model", s.recall,
-			param{name: "q", text: "a question or words; required"}, param{name: "conversation", text: "its name; required"},
-			param{name: "as", text: "name of the person who asks, whom \"I\" means"}, sinceParam, limitParam),
+			param{name: "q", text: "a question or words; without, the messages of a person or a time"},
+			param{name: "conversation", text: "its name; required"},
+			param{name: "by", text: "only messages of this person, by name or id, and memories about them; assistant: the bot's"}, sinceParam, untilParam,
+			param{name: "order", text: "in which order (default: best; without q newest)", words: memory.Orders},
+			param{name: "as", text: "name of the person who asks, whom \"I\" means"}, limitParam),
 	}
 }
 
 func (s *memories) list(r *request) (memoryList, error) {
 	limit, offset := r.page()
 	f := memory.Filter{
-		Query: r.Get("q"), Conversation: r.Get("conversation"), Kind: r.Get("kind"), About: r.Get("about"), Since: r.since(),
+		Query: r.Get("q"), Conversation: r.Get("conversation"), Kind: r.Get("kind"), About: r.Get("about"), Since: r.since(), Until: r.until(),
 		State: cmp.Or(r.Get("state"), "current"), Sort: r.Get("sort"), Limit: limit, Offset: offset,
 	}
 	if f.Conversation != "" {
@@ -150,19 +153,19 @@ type recalled struct {
 }
 
 func (s *memories) recall(r *request) (found recalled, err error) {
-	q := r.Get("q")
-	asker := r.Get("as")
-	since := r.since()
-	if strings.TrimSpace(q) == "" || r.Get("conversation") == "" {
-		return found, bad("Name a question and a conversation.")
-	}
 	limit, _ := r.page()
+	q := memory.Question{
+		Text: r.Get("q"), By: r.Get("by"), Since: r.since(), Until: r.until(), Order: r.Get("order"), Asker: r.Get("as"), Limit: limit,
+	}
+	if q.IsEmpty() || r.Get("conversation") == "" {
+		return found, bad("Name a conversation, and a question, a person in by, or a time in since or until.")
+	}
 	c, err := findConversation(r.Context(), s.store, r.Get("conversation"))
 	if err != nil {
 		return found, err
 	}
-	memories, _, e1 := memory.Of(c).List(r.Context(), memory.Filter{Query: q, Asker: asker, Since: since, Limit: limit})
-	messages, e2 := memory.Of(c).Recall(r.Context(), memory.Question{Text: q, Asker: asker, Since: since, Limit: limit})
+	memories, _, e1 := memory.Of(c).List(r.Context(), q.Memories())
+	messages, e2 := memory.Of(c).Recall(r.Context(), q)
 	return recalled{listOf(memories), foundMessages(messages)}, cmp.Or(e1, e2)
 }
 

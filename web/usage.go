@@ -157,7 +157,7 @@ func (e *expenses) usage(r *request) (a usageAnswer, err error) {
 	}
 	a.Usage = report.NewUsage(used, day, by, e.settings().Money().Prices)
 	a.Count = len(a.Rows)
-	a.Budgets = listOf(e.operator.Budgets())
+	a.Budgets = listOf(e.operator.Access().Budgets())
 	a.Rows = listOf(cut(r, a.Rows))
 	return a, nil
 }

@@ -2,6 +2,8 @@
 
 package command
 
+import "cairn/memory"
+
 // All lists all commands, in the order /help shows them.
 var All []Command
 
@@ -47,7 +49,14 @@ var all = []Command{
 	},
 	{
 		Name: "recall", Help: "search the messages and memories of this conversation", run: runRecall,
-		Args: []Arg{{Name: "question", Help: `a question, or words to look for; in a direct message also "everywhere: …"`, Required: true}},
+		Args: []Arg{
+			{Name: "question", Help: `a question, or words to look for; in a direct message also "everywhere: …"`},
+			{Name: "by", Help: "only messages of this person: a name, me, or assistant", Named: true, Suggests: true},
+			{Name: "since", Help: `only from then on: 2026-05-08, yesterday, "last week", 7d`, Named: true},
+			{Name: "until", Help: "only up to then, that day included", Named: true},
+			{Name: "order", Help: "best, newest or oldest", Named: true, Choices: memory.Orders},
+		},
+		suggest: suggestPeople,
 	},
 	{
 		Name: "remember", Help: "save a memory", run: runRemember,

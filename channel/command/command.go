@@ -38,16 +38,22 @@ type Arg struct {
 	Help     string // at most 100 characters
 	Required bool
 	Number   bool // a whole number, at least 1
+	Named    bool // written as name:value, see Named, anywhere between the others
 	Suggests bool // Command.Suggest can complete it
+
+	Choices []string // its values; nil: any
 }
 
 // Usage returns the command as /help shows it: "compact [focus]".
 func (c Command) Usage() string {
 	text := c.Name
 	for _, a := range c.Args {
-		if a.Required {
+		switch {
+		case a.Required:
 			text += " " + a.Name
-		} else {
+		case a.Named:
+			text += " [" + a.Name + ":]"
+		default:
 			text += " [" + a.Name + "]"
 		}
 	}

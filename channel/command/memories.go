@@ -17,12 +17,8 @@ import (
 
 // Commands for memories: list, search, add, forget.
 
-const (
-	memoriesShown  = 200 // the most memories in a list; page:2 is the next list
-	recallMemories = 5   // the most memories /recall shows
-	recallMessages = 20  // the most messages
-	recallPassage  = 500 // the most characters of each, and of a file
-)
+// memoriesShown is the most memories in a list; page:2 is the next list.
+const memoriesShown = 200
 
 // runMemories lists or searches memories; "pin 12", "unpin 12" and "restore 12" change one.
 func runMemories(ctx context.Context, c *Call) (Answer, error) {
@@ -212,65 +208,4 @@ func suggestMemories(ctx context.Context, records *store.Conversation, typed str
 		all = append(all, Choice{Label: m.String(), Value: strconv.FormatInt(m.ID, 10)})
 	}
 	return all, err
-}
-
-// runRecall answers from stored data, without a model: memories, then messages, each with the best first. "everywhere" in front of the
-// question searches the messages of all conversations that the person may read.
-func runRecall(ctx context.Context, c *Call) (Answer, error) {
-	if c.Args == "" {
-		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("What should I look for? For example: /recall when did we choose the hotel?"))
-	}
-	scope, question, _ := strings.Cut(c.Args, " ")
-	if strings.EqualFold(strings.TrimSuffix(scope, ":"), "everywhere") && strings.TrimSpace(question) != "" {
-		return recallEverywhere(ctx, c, memory.Question{Text: strings.TrimSpace(question), Asker: c.Who.Name, Limit: recallMessages})
-	}
-	memories, _, err := memory.Of(c.Records).List(ctx, memory.Filter{Query: c.Args, Asker: c.Who.Name, Limit: recallMemories})
-	messages, failed := memory.Of(c.Records).Recall(ctx, memory.Question{Text: c.Args, Asker: c.Who.Name, Limit: recallMessages})
-	err = errors.Join(err, failed)
-	if len(memories)+len(messages) == 0 {
-		return Answer{Text: fmt.Sprintf("I found nothing here about %q.", c.Args)}, err
-	}
-	var answer Answer
-	for _, m := range memories {
-		answer.Items = append(answer.Items, c.Speaker.Word("result", "memory")+" "+memoryWords(c.Speaker, m))
-	}
-	for _, m := range messages {
-		answer.Items = append(answer.Items, foundWords(c.Speaker, m))
-	}
-	return answer, err
-}
-
-// foundWords describes a message that a search found.
-func foundWords(speaker sentences.Speaker, m memory.Found) string {
-	m.Text = m.Passage(recallPassage)
-	m.Attachments = nil
-	return chat.OneLine(record(speaker, m.Message))
-}
-
-// Elsewhere is a message that a search through several conversations found.
-type Elsewhere struct {
-	memory.Found
-	Place string // what people call its conversation; "": it is of this one
-	Link  string // its address; "": it has none
-}
-
-func recallEverywhere(ctx context.Context, c *Call, q memory.Question) (answer Answer, err error) {
-	found, checked, err := c.Conversation.Everywhere(ctx, c.Who, q)
-	if err != nil {
-		return Answer{}, err
-	}
-	if len(found) == 0 {
-		answer.Text = c.Speaker.Sayf("I found nothing about %q in the places that you may read.", q.Text)
-	}
-	if !checked {
-		answer.Text = strings.TrimSpace(answer.Text + " " + c.Speaker.Sayf("I could not find out whether you may read some places, so I left them out."))
-	}
-	for _, e := range found {
-		line := foundWords(c.Speaker, e.Found)
-		if e.Place != "" {
-			line = e.Place + " " + line
-		}
-		answer.Items = append(answer.Items, strings.TrimSpace(line+" "+e.Link))
-	}
-	return answer, nil
 }

@@ -79,6 +79,9 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		return nil, nil, errors.Join(err, b.store.Close())
 	}
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if err := b.startEmbeddings(ctx); err != nil {
+		return nil, nil, errors.Join(err, b.close())
+	}
 	b.warn(&first.settings)
 	if first.settings.Ambiguous() {
 		log.Warn("two_providers", "hint", bothProviders)

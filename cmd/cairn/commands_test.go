@@ -118,6 +118,10 @@ func TestRecall(t *testing.T) {
 		"--explain hotel":                                   {"score ", ": words +"},
 		"--json --limit 1 hotel harbour":                    {`^{"score":`, `"parts":[{"name":"words",`, `"message":{"seq":1,`, `!{"seq":2,`},
 		"--json --since 2026-05-02 --limit 1 hotel harbour": {`!{"seq":1,`, `{"seq":2,`},
+		"hotel --by bob":                                    {"^Said:\n#2 ", "!#1 "},
+		"--by Ada --order oldest --limit 1":                 {"^Said:\n#1 ", "!#5 "},
+		"--since 2026-05-04 --until 2026-05-09":             {"#5 ", "#4 ", "#3 ", "!#6 ", "!#2 "},
+		"hotel --order newest --until 2026-05-02":           {"#1 ", "!#2 "},
 		// A caption and what a file holds are shown where they match.
 		"lighthouse": {"Ada: [image: a.png, a lighthouse at dusk]\n"},
 		"museum":     {"Bob: see there\n       [file: b.txt]\n       … ", "The museum is shut.", "!" + strings.Repeat("It rained. ", 40)},
@@ -129,7 +133,11 @@ func TestRecall(t *testing.T) {
 	check.Equal(t, "nothing", p.run("", "recall", "xylophone"), result{err: "nothing found\n"})
 	check.Equal(t, "errors where the asker is \"my\"", p.fails(0, "", "recall", "my hotel", "--as", "ada").err, "")
 	p.fails(exitNotFound, "cairn: channel nowhere: not found: known: terminal:general\n", "recall", "hotel", "--channel", "nowhere")
-	p.refuses(exitUsage, "recall", map[string]string{"x --kind gossip": `"gossip" for "--kind" flag: must be one of identity, goal`, "": "an argument is missing: cairn recall QUESTION… [flags]; see `cairn recall --help`"})
+	p.refuses(exitUsage, "recall", map[string]string{
+		"x --kind gossip": `"gossip" for "--kind" flag: must be one of identity, goal`,
+		"":                "an argument is missing: a question, or --by, --since, --until or --order", "x --order size": "must be one of best, newest, oldest", "x --until soon": `--until: invalid time "soon"`,
+	})
+	check.Contains(t, "an unknown name", p.fails(exitFailed, "", "recall", "hotel", "--by", "Eve").err, `nobody here is called "Eve": use one of these names: Ada, Bob`)
 
 	p.must("/remember the hotel has no lift\n", "chat", "--channel", "stay")
 	p.must("The hotel is dear.\n", "chat", "--channel", "stay")

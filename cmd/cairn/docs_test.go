@@ -218,7 +218,7 @@ func TestDocsShowWhatCommandsPrint(t *testing.T) {
 	p := fillGarden(t)
 	times := regexp.MustCompile(`(saved at    |answered in )\S+( \d\d:\d\d)?`)
 	for command, page := range map[string]string{
-		"context": "quickstart.md", "recall who_keeps_bees? --limit 2": "quickstart.md", "memories show 16": "memories.md",
+		"context": "quickstart.md", "recall who_keeps_bees? --limit 2": "quickstart.md", "memories show 6": "memories.md",
 		"purge --user Ines --dry-run": "privacy.md", "doctor": "troubleshooting.md",
 	} {
 		out := p.run("", strings.Fields(strings.ReplaceAll(command, "_", " "))...).out
@@ -250,13 +250,14 @@ func documentedQueries(t *testing.T, p folder) {
 		found := regexp.MustCompile(`(?m)^\| ` + name + ` \| .* \| ` + regexp.QuoteMeta(columns) + ` \|$`).MatchString(page)
 		check.That(t, found, "docs/queries.md lacks: %s has the columns %s", name, columns)
 	}
-	// What the sample lacks: a decision, a task, a superseded fact, an emergency, and messages of
+	// What the sample lacks: a decision, a task, a superseded fact, an attribute, an emergency, and messages of
 	// this year.
 	p.execute(`UPDATE memories SET kind = 'decision', said_at = unixepoch() * 1000 WHERE id = 2; UPDATE memories SET kind = 'todo' WHERE id = 3;
+UPDATE memories SET attribute = 'home' WHERE id = 5;
 UPDATE memories SET state = 'superseded', superseded_by = 5 WHERE id = 4; UPDATE compactions SET trigger = 'emergency' WHERE id = 2;
 UPDATE messages SET said_at = unixepoch() * 1000 WHERE seq = 80`)
 	queries := regexp.MustCompile("(?s)\n([^\n]*\\?)\n\n```sql\n(.*?)```").FindAllStringSubmatch(page, -1)
-	check.Len(t, "queries", queries, 10)
+	check.Len(t, "queries", queries, 11)
 	for _, q := range queries {
 		check.That(t, len(lines(q[2])) > 0, "%s got no rows", q[1])
 	}

@@ -27,11 +27,11 @@ func newDoctor(a *app) *cobra.Command {
 	var d doctor
 	return a.withJSON("one JSON object per line", &cobra.Command{
 		Use:   "doctor [--json]",
-		Short: "Check the settings, the data folder, the model and tool servers, and the tokens",
+		Short: "Check the settings, the data folder, the servers of models, embeddings and tools, and the tokens",
 		Long: `Check everything a running bot depends on: the settings; the data folder, including every page
 of the database; the MCP servers and their tools; and what the tokens of Discord and Slack may
 do. It sends each model a turn with tools, the same turn again to see the provider's cache at
-work, a picture, and a request for a summary. It works while the bot runs, and asks it how it is, at
+work, a picture, and a request for a summary, and asks the server of embeddings for vectors. It works while the bot runs, and asks it how it is, at
 its health or [web] address. Exit code 1: something is wrong.`,
 		Example: `  cairn doctor
   cairn doctor --json | jq 'select(.ok | not)'`,
@@ -51,7 +51,7 @@ type doctor struct {
 }
 
 type diagnosis struct {
-	Check  string `json:"check"` // settings, data, model, worker, tools, platform, discord, slack, bot
+	Check  string `json:"check"` // settings, data, model, worker, search, tools, platform, discord, slack, bot
 	OK     bool   `json:"ok"`
 	Detail string `json:"said"`
 }
@@ -92,7 +92,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	if s.Ambiguous() {
 		d.report("settings", nil, "warning: "+bothProviders)
 	}
-	for _, look := range []func(context.Context){d.data, d.models, d.tools, d.connectors, d.runningBot} {
+	for _, look := range []func(context.Context){d.data, d.models, d.embeddings, d.tools, d.connectors, d.runningBot} {
 		look(ctx)
 		if err := cmp.Or(d.printErr, ctx.Err()); err != nil {
 			return err

@@ -165,7 +165,7 @@ func TestImportOfHostileText(t *testing.T) {
 
 func TestSimulate(t *testing.T) {
 	check.SkipUnderRace(t)
-	p := newFolder(t).with("[[agents]]\nid = \"small\"\ncontext_window = 4000\nmax_output_tokens = 500\n")
+	p := newFolder(t).with("[[agents]]\nid = \"small\"\ncontext_window = 5000\nmax_output_tokens = 500\n")
 	p.write("talk.jsonl", recorded(160))
 	p.write("empty.jsonl", "\n")
 	p.refuses(exitUsage, "simulate", map[string]string{

@@ -35,7 +35,7 @@ func (p folder) wantImported() {
 		"SELECT count(*) FROM compactions WHERE state IN ('running', 'prepared') AND trigger <> 'prepare'": 0,
 		`SELECT count(*) FROM compactions a JOIN compactions b ON a.id < b.id AND a.from_seq <= b.to_seq AND b.from_seq <= a.to_seq
 			WHERE a.kind = 'leaf' AND b.kind = 'leaf' AND a.state IN ('applied', 'rolled_up') AND b.state IN ('applied', 'rolled_up')`: 0,
-		"SELECT count(*) > 200 FROM memories":                    1,
+		"SELECT count(*) > 40 FROM memories":                     1,
 		"SELECT count(*) - count(DISTINCT folded) FROM memories": 0,
 	} {
 		check.Equal(p.t, query, p.count(query), want)
@@ -62,7 +62,7 @@ func TestKillAnImport(t *testing.T) {
 		{"messages are about to be read", killStep{On: read, When: "new.unread_from > 400", At: atCommit}, true},
 		{"messages were read", killStep{On: read, When: "new.unread_from > 400", At: after}, true},
 		{"a summary is planned", killStep{On: planned, When: "new.from_seq > 500", At: after}, true},
-		{"a memory is being saved", killStep{On: "INSERT ON main.memories", When: "new.id = 100", At: atRow}, true},
+		{"a memory is being saved", killStep{On: "INSERT ON main.memories", When: "new.id = 20", At: atRow}, true},
 		{"a summary is stored", killStep{On: changes, When: "new.state = 'prepared' AND new.from_seq > 300", At: after}, true},
 		{"a summary was applied", killStep{On: changes, When: "new.state = 'applied' AND new.from_seq > 300", At: after}, true},
 		{"the last messages are about to be read", killStep{On: read, When: "old.unread_from > 0 AND new.unread_from = 0", At: atCommit}, true},

@@ -45,7 +45,8 @@ commands except import work while the bot runs.
 
 Kinds: identity, goal, decision, todo, preference, fact, event, observation.
 
-States: active ones are recalled; expired ones have reached their end; both are current.
+States: active ones are recalled; expired ones have reached their end; both are current. Known
+ones are active, or were true before another value took their place: where somebody lived before.
 Superseded ones were replaced by a newer fact, replaced ones by those of a better summary;
 forgotten ones were forgotten on request. They stay until they are purged.`
 	cmd.Example = `  cairn memories list --kind preference --since 30d
@@ -72,11 +73,11 @@ func (s *selection) filterFlags(cmd *cobra.Command, state string) {
 	f.Func("state", "only those in this `STATE`: "+strings.Join(memory.States, ", ")+" (default: "+state+")", oneOf(&s.State, memory.States))
 	f.StringVar(&s.since, "since", "", "only those said since `TIME`"+sinceForms)
 	f.StringVar(&s.until, "until", "", "only those said until `TIME`; a day or month is included in full: 2026-05-08, 2026-05, 7d (default: now)")
-	f.StringVar(&s.About, "about", "", "only those about this person, by `NAME` or id (default: everybody)")
+	f.StringVar(&s.About, "about", "", "only those about this person, by `NAME`, a part of it or id (default: everybody)")
 }
 
 // sinceForms ends the help of --since.
-const sinceForms = ": 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, 2w (default: all time)"
+const sinceForms = ": 2026-05-08, 2026-05-08T15:00Z, 36h, 7d, yesterday (default: all time)"
 
 // timeOf parses a flag; "" is the zero time. A day starts in the time zone of the settings.
 func timeOf(cmd *cobra.Command, flag, text string, parse func(string, time.Time) (time.Time, error)) (t time.Time, err error) {
@@ -255,8 +256,17 @@ func (c *console) showMemories(memories []memory.Memory, s selection) error {
 		if m.Pinned {
 			notes = append(notes, "pinned")
 		}
+		if m.Since != "" {
+			notes = append(notes, "since "+m.Since)
+		}
 		if m.State != "active" {
 			notes = append(notes, m.State)
+		}
+		if until := cmp.Or(m.Ended, m.Until); until != "" {
+			notes = append(notes, "until "+until)
+		}
+		if m.Doubt() == "in doubt" {
+			notes = append(notes, "in doubt")
 		}
 		return []string{unlessZero(m.ID), m.Kind, m.SaidAt.Local().Format(time.DateOnly), m.Speaker, about, m.Content, channel, strings.Join(notes, ", ")}
 	})
@@ -268,6 +278,7 @@ func (c *console) memoriesAsCSV(memories []memory.Memory) error {
 	_ = w.Write([]string{ // errors are kept until Flush
 		"id", "channel", "kind", "content", "importance", "speaker", "about", "saved_by", "state", "pinned",
 		"confirmed", "said_at", "saved_at", "expires_at", "superseded_by", "compaction",
+		"attribute", "value", "since", "until", "in_doubt",
 	})
 	for _, m := range memories {
 		expires := ""
@@ -279,6 +290,7 @@ func (c *console) memoriesAsCSV(memories []memory.Memory) error {
 			cellText(m.Speaker), cellText(cmp.Or(m.About, m.Speaker)), m.By, m.State, strconv.FormatBool(m.Pinned),
 			strconv.Itoa(m.Confirmed), m.SaidAt.UTC().Format(time.RFC3339), m.SavedAt.UTC().Format(time.RFC3339), expires,
 			unlessZero(m.SupersededBy), unlessZero(m.Compaction),
+			cellText(m.Attribute), cellText(m.Value), m.Since, cmp.Or(m.Ended, m.Until), strconv.FormatBool(m.InDoubt),
 		})
 	}
 	w.Flush()

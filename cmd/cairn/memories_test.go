@@ -70,7 +70,7 @@ func TestMemoriesList(t *testing.T) {
 	}
 	records := check.Must(csv.NewReader(strings.NewReader(p.must("", "memories", "list", "--csv", "--sort", "id"))).ReadAll())(t)
 	check.Len(t, "rows for a spreadsheet", records, 6)
-	check.Len(t, "columns for a spreadsheet", records[0], 16)
+	check.Len(t, "columns for a spreadsheet", records[0], 21)
 	check.Equal(t, "first row", strings.Join(records[1][:4], " "), "1 terminal:general fact the standup is at 9:30")
 	check.HasPrefix(t, "a formula by a stranger", records[5][3], "'=HYPER")
 	check.Contains(t, "counts", p.must("", "memories", "stats"), "5 memories\n\nKIND\nfact  5  100 %\n", "ORIGIN\nperson  5  100 %\n",

@@ -42,6 +42,15 @@ func (m memoryDetails) String() string {
 	line("channel", m.Conversation)
 	line("said by", m.Speaker)
 	line("about", m.About)
+	if m.Attribute != "" {
+		line("states", chat.OneLine(m.Attribute+": "+m.Value))
+	}
+	if m.Since != "" {
+		line("since", m.Since)
+	}
+	if until := cmp.Or(m.Ended, m.Until); until != "" {
+		line("until", until)
+	}
 	line("said at", moment(m.SaidAt))
 	by := m.By
 	if m.Compaction != 0 {
@@ -64,7 +73,11 @@ func (m memoryDetails) String() string {
 	if m.Reach == "channel" {
 		line("reach", "this channel alone")
 	}
-	line("state", m.State)
+	state := m.State
+	if m.Doubt() == "in doubt" {
+		state += ", in doubt"
+	}
+	line("state", state)
 	for _, other := range m.Chain {
 		switch {
 		case other.ID < m.ID:

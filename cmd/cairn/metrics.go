@@ -36,6 +36,7 @@ type metrics struct {
 	compactions, hooks     *prometheus.CounterVec
 	summaryLines           *prometheus.CounterVec
 	summaryTime            *prometheus.HistogramVec
+	searches               *prometheus.CounterVec
 }
 
 var _ observe.Observer = (*metrics)(nil)
@@ -71,6 +72,7 @@ func newMetrics(list func() prices.List) *metrics {
 	m.requestTime = timer("model_request_duration", "Time of a request to a model, retries included.", answerTimes, "work", "model")
 	m.compactions = counter("compactions_total", "Steps of compactions.", "state", "trigger")
 	m.summaryLines = counter("summary_lines_total", "Lines of summaries that were applied, by what they rest on, and those that were dropped.", "evidence")
+	m.searches = counter("searches_total", "Searches with embeddings, by what found something: the words alone if the server made no vector in time.", "by")
 	m.hooks = counter("hook_calls_total", "Calls of hooks, by outcome.", "hook", "outcome")
 	m.summaryTime = timer("summary_duration", "Time to write a summary, in the background.", summaryTimes, "by")
 	build := prometheus.Labels{"version": version(), "goversion": runtime.Version()}
@@ -97,6 +99,9 @@ func (m *metrics) begin() {
 	create(m.compactions, compactor.EventStates, compactor.Triggers)
 	for _, evidence := range lineKinds {
 		m.summaryLines.WithLabelValues(evidence)
+	}
+	for _, by := range searchedBy {
+		m.searches.WithLabelValues(by)
 	}
 	create(m.hooks, hooks.Names, hooks.Outcomes)
 	m.summaryTime.WithLabelValues(string(compactor.ByWorker))
@@ -135,6 +140,12 @@ func (m *metrics) add(u store.Usage) {
 		m.cost.WithLabelValues(u.Kind, u.Model, tokenKinds[i]).Add(price.Cost(part, u.Long))
 	}
 }
+
+// searchedBy are the values of the label by.
+var searchedBy = map[bool]string{true: "meaning", false: "words"}
+
+// asked counts a search.
+func (m *metrics) asked(byMeaning bool) { m.searches.WithLabelValues(searchedBy[byMeaning]).Inc() }
 
 func (m *metrics) hook(name, outcome string) { m.hooks.WithLabelValues(name, outcome).Inc() }
 
@@ -236,7 +247,7 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 	gauge("window_fill_ratio", "How full the fullest window is; 1: full.", fullest)
 	gauge("compactions_paused", "Open conversations in which automatic compaction pauses; /context says why.", float64(paused))
 	budgets := map[string]access.Budget{}
-	for _, b := range h.hub.Operator().Budgets() {
+	for _, b := range h.hub.Operator().Access().Budgets() {
 		budgets[b.Setting] = b
 	}
 	for period, setting := range map[string]string{"day": "budget_per_day", "month": "budget_per_month"} {

@@ -17,24 +17,31 @@ import (
 func newRecall(a *app) *cobra.Command {
 	var l recallQuery
 	cmd := a.withJSON("one JSON object per line", &cobra.Command{
-		Use:   "recall QUESTION…",
+		Use:   "recall [QUESTION…]",
 		Short: "Search the messages and memories of a channel",
 		Long: `Search memories, then messages, files and captions, without a model, and print the best matches
 first. A name in the question favours messages of that person, a date favours messages of that day; with --as,
-"I" and "my" mean that person. It works while the bot runs.
+"I" and "my" mean that person. --by, --since and --until leave out all others; without a question they
+list the messages of that person and time. It works while the bot runs. With [embeddings] in the settings,
+the question is sent to that server, and the meaning counts, too.
 
 With --json, a memory is an object with the key "memory". A message is an object with the keys
 "message", the whole text, and "match", the part that matches.`,
 		Example: `  cairn recall "What did Ada say about the hotel?"
-  cairn recall hotel --since 2026-05-01 --limit 3 --explain
+  cairn recall hotel --by Ada --since 2026-05-01 --limit 3 --explain
+  cairn recall hotel --order oldest --limit 1
+  cairn recall --by Ada --since yesterday
   cairn recall "when is my flight?" --as Ada --channel discord:81384788765712384/81384788862181376 --json`,
-		Args: args(1, -1),
+		Args: args(0, -1),
 		RunE: func(cmd *cobra.Command, words []string) error { return a.recall(cmd, l, strings.Join(words, " ")) },
 	})
 	f := cmd.Flags()
 	f.StringVar(&l.channel, "channel", "", defaultTo)
 	f.Func("kind", "only memories of this `KIND`, and no messages", oneOf(&l.kind, memory.Kinds))
+	f.StringVar(&l.by, "by", "", "only messages of the person with this `NAME` or id, and memories about them; assistant: the bot's (default: everybody's)")
 	f.StringVar(&l.since, "since", "", "only what was said since `TIME`"+sinceForms)
+	f.StringVar(&l.until, "until", "", "only what was said until `TIME`; a day or month is included in full (default: now)")
+	f.Func("order", "`ORDER` of the matches: best, newest, oldest (default: best; without a question newest)", oneOf(&l.order, memory.Orders))
 	f.StringVar(&l.asker, "as", "", "`NAME` of the person who asks")
 	f.IntVar(&l.limit, "limit", 10, "at most `N` memories and as many messages")
 	f.BoolVar(&l.explain, "explain", false, "show the parts of each score")
@@ -42,27 +49,45 @@ With --json, a memory is an object with the key "memory". A message is an object
 }
 
 type recallQuery struct {
-	channel, kind, since, asker string
-	limit                       int
-	explain                     bool
+	channel, kind, by, since, until, order, asker string
+	limit                                         int
+	explain                                       bool
+}
+
+// question returns the question that the arguments ask.
+func (l recallQuery) question(cmd *cobra.Command, words string) (q memory.Question, err error) {
+	q = memory.Question{Text: words, By: l.by, Order: l.order, Asker: l.asker, Limit: l.limit}
+	q.Since, err = timeOf(cmd, "since", l.since, memory.Ago)
+	if err != nil {
+		return q, err
+	}
+	q.Until, err = timeOf(cmd, "until", l.until, memory.Until)
+	if err == nil && q.IsEmpty() {
+		err = wrongUse(cmd, errors.New("an argument is missing: a question, or --by, --since, --until or --order"))
+	}
+	return q, err
 }
 
 func (a *app) recall(cmd *cobra.Command, l recallQuery, question string) error {
 	if l.limit < 1 {
 		return wrongUse(cmd, errors.New("--limit must be at least 1"))
 	}
-	since, err := timeOf(cmd, "since", l.since, memory.Ago)
+	q, err := l.question(cmd, question)
 	if err != nil {
 		return err
 	}
 	return a.withConversation(cmd.Context(), l.channel, func(db *store.Store, conversation *store.Conversation) error {
-		memories, _, err := memory.Of(conversation).List(cmd.Context(), memory.Filter{Query: question, Asker: l.asker, Kind: l.kind, Since: since, Limit: l.limit})
+		if err := a.searchByMeaning(cmd.Context(), db); err != nil {
+			return err
+		}
+		filter := q.Memories()
+		filter.Kind = l.kind
+		memories, _, err := memory.Of(conversation).List(cmd.Context(), filter)
 		if err != nil {
 			return err
 		}
 		var messages []memory.Found
 		if l.kind == "" {
-			q := memory.Question{Text: question, Asker: l.asker, Since: since, Limit: l.limit}
 			messages, err = memory.Of(conversation).Recall(cmd.Context(), q)
 			if err != nil {
 				return err

@@ -140,8 +140,8 @@ func TestAgentEditsApply(t *testing.T) {
 	}
 	agent := "[[agents]]\nid = %q\ncontext_window = %d\ninstructions = %q\n"
 	tight := "[agents.compaction]\nbackground_threshold = 0.2\n"
-	s := startBot(t, with(fmt.Sprintf(agent, "a", 2000, "old")+tight+fmt.Sprintf(agent, "b", 9000, "")))
-	s.awaitLog("background_threshold = 0.2 (400 tokens): reached before the first message. Of a window of 2000 tokens", 1)
+	s := startBot(t, with(fmt.Sprintf(agent, "a", 2500, "old")+tight+fmt.Sprintf(agent, "b", 9000, "")))
+	s.awaitLog("background_threshold = 0.2 (500 tokens): reached before the first message. Of a window of 2500 tokens", 1)
 	old := s.current.Load()
 	s.edit(with(fmt.Sprintf(agent, "b", 9000, "") + fmt.Sprintf(agent, "a", 12_000, "new") + "[agents.compaction]\nmodel = \"small\"\n" +
 		"[[bindings]]\nconnector = \"terminal\"\nchannel = \"garden\"\nagent = \"a\"\nrespond = \"all\"\n"))

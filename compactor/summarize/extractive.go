@@ -35,7 +35,7 @@ func Extract(messages []chat.Message, target, maxMemories int, focus string, oth
 	lines := newLines(texts, sentences, target, focus)
 	c := choose(sentences, target-lines.tokens(), others)
 	spoken := write(slices.Clone(c.chosen), target-lines.tokens())
-	s := Summary{Text: lines.above(spokenText(spoken), target), Memories: draftMemories(messages, sentences, maxMemories)}
+	s := Summary{Text: lines.above(spokenText(spoken), target), Memories: Memories(messages, maxMemories)}
 	s.Lines = restingOn(messages, spoken, s.Text)
 	if len(texts) > 0 {
 		s.Sources = []int64{0}

@@ -1,12 +1,10 @@
-// The memories of the extractive summarizer: what people say about themselves, decide, plan or
-// prefer, in their own words.
+// The memories of the extractive summarizer: what people say about themselves, decide, plan or prefer, in their own words.
 
 package summarize
 
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"cairn/chat"
 	"cairn/internal/tokens"
@@ -14,187 +12,182 @@ import (
 	"cairn/llm"
 )
 
-// cues are words that indicate a sentence's kind of memory, in the order in which they are tried,
-// in lower case and between spaces.
-var cues = []struct {
-	kind  string
-	words []string
-}{
-	{"identity", []string{
-		" my name is ", " call me ", " i was born ", " i'm from ", " i am from ", " i come from ", " i live in ", " i'm living in ",
-		" my pronouns ", " i work as ", " i work at ", " i work for ", " i identify ", " i'm a ", " i am a ", " i'm an ", " i am an ",
-		" ich heiße ", " ich wohne ", " ich bin ", " je m'appelle ", " j'habite ", " me llamo ", " vivo en ", " меня зовут ", " я живу ",
-		"我叫", "我住", "我是", "私の名前", "住んでいます", "저는",
-	}},
-	{"decision", []string{
-		" decided ", " made up my mind ", " i chose ", " we chose ", " we agreed ", " i'm going with ", " settled on ",
-		" entschieden ", " beschlossen ", " j'ai décidé ", " decidí ", " я решил ", " я решила ", "决定", "決め",
-	}},
-	{"todo", []string{
-		" i need to ", " i have to ", " i've got to ", " i must ", " remind me ", " don't forget ", " remember to ", " i should ",
-		" we need to ", " we have to ", " ich muss ", " je dois ", " tengo que ", " мне нужно ", " я должен ", " я должна ",
-		"我要", "我得", "なければ", "해야",
-	}},
-	{"goal", []string{
-		" i want to ", " i wanna ", " i hope to ", " i'd like to ", " i'd love to ", " i'm hoping ", " my goal ", " my dream ", " i plan ",
-		" planning to ", " i'm going to ", " we're going to ", " gonna ", " i'll ", " we'll ", " i'm thinking of ", " i'm looking to ",
-		" ich will ", " ich möchte ", " je veux ", " je voudrais ", " quiero ", " я хочу ", "我想", "打算", "したい", "싶",
-	}},
-	{"preference", []string{
-		" i like ", " i love ", " i prefer ", " i enjoy ", " i hate ", " i dislike ", " i can't stand ", " favorite ", " favourite ", " fave ", " fav ",
-		" i'm into ", " a fan of ", " i don't like ", " i'd rather ", " allergic ", " i adore ",
-		" we love ", " we like ", " we enjoy ", " passionate about ", " interested in ", " my hobby ", " my hobbies ",
-		" ich mag ", " j'aime ", " je préfère ", " me gusta ", " prefiero ", " я люблю ", " мне нравится ",
-		"我喜欢", "我爱", "我讨厌", "好きです", "좋아",
-	}},
-}
-
 const (
 	maxMemory = 80 // max tokens of one memory: it is one thing, not a page
-	maxApart  = 4  // max messages from a memory's first message to its last
-
-	// minBeside is the minimum of lasting for a sentence that is kept next to a lasting one.
-	minBeside = -2.5
+	perMemory = 20 // messages of people for each memory
+	minTeam   = 3  // speakers
+	perCode   = 10 // people talk about code if one of so many messages has some
 )
 
-// note is a draft of a memory: sentences of one person from one message or from several close ones.
-type note struct {
-	MemoryDraft
-	place     int         // index of its first message
-	sentences []*sentence // in order
-	tokens    int
-	value     float64
+// statement is a sentence of a person that may become a memory.
+type statement struct {
+	worth
+	of     *chat.Message
+	text   string
+	before *statement // the person's sentence just before, if nobody spoke between them; nil: none
+	after  *statement
+	taken  bool // by a memory
 }
 
-// Memories returns the memories in messages, like Extract, without a summary.
-func Memories(messages []chat.Message, limit int) []MemoryDraft {
-	return draftMemories(messages, sentencesOf(messages, ""), limit)
-}
-
-// draftMemories returns the memories of a span, best first: for each message of a person its most
-// valuable sentences, together with nearby messages of the same person on that day, because people
-// spread one thing over several messages. There are at most limit, and at most one for two messages
-// of people.
-func draftMemories(messages []chat.Message, sentences []*sentence, limit int) []MemoryDraft {
-	if limit <= 0 {
-		return nil
-	}
-	rarity := rarities(sentences)
-	names := namesOf(messages)
-	people := 0
-	for _, m := range messages {
-		if m.Role == llm.RoleUser {
-			people++
-		}
-	}
-	var notes []*note
-	newest := map[[3]string]*note{} // by day and person
-	for i := 0; i < len(sentences); {
-		from := i
-		for i < len(sentences) && sentences[i].message == sentences[from].message {
-			i++
-		}
-		m := messages[sentences[from].message]
-		if m.Role != llm.RoleUser || m.Unremembered {
-			continue
-		}
-		n := noteOf(m, sentences[from:i], rarity, names)
-		if n == nil {
-			continue
-		}
-		key := [3]string{sentences[from].day, m.AuthorID, m.Author}
-		if last := newest[key]; last != nil && n.place-last.place <= maxApart && last.tokens+n.tokens <= maxMemory {
-			last.add(n)
-			continue
-		}
-		notes = append(notes, n)
-		newest[key] = n
-	}
-	slices.SortStableFunc(notes, func(a, b *note) int { return cmp.Compare(b.value, a.value) })
-	notes = notes[:min(len(notes), limit, (people+1)/2)]
-	memories := make([]MemoryDraft, 0, len(notes))
-	for _, n := range notes {
-		memories = append(memories, n.draft())
-	}
-	return memories
-}
-
-// noteOf returns a note with the lasting sentences of a message, then related ones and attachments
-// while there is room; nil if no sentence is lasting.
-func noteOf(m chat.Message, sentences []*sentence, rarity map[string]float64, names map[string]bool) *note {
-	var lasting, traces []*sentence
-	for _, s := range sentences {
-		if s.trace {
-			traces = append(traces, s)
-			continue
-		}
-		s.score = s.lasting(names)
-		if s.score > 0 || s.score > minBeside && !s.idle {
-			lasting = append(lasting, s)
-		}
-	}
-	slices.SortStableFunc(lasting, func(a, b *sentence) int { return cmp.Compare(b.score, a.score) })
-	if len(lasting) == 0 || lasting[0].score <= 0 {
-		return nil
-	}
-	n := &note{place: lasting[0].message, MemoryDraft: MemoryDraft{About: m.Author, Messages: []int64{m.Seq}}}
-	for _, s := range append(lasting, traces...) {
-		tokens := tokens.Estimate(s.alone)
-		if n.tokens+tokens > maxMemory && n.tokens > 0 {
+// Memories returns the memories in messages, best first: sentences of people that somebody could want weeks later. There are at
+// most limit, and at most one for each 20 messages of people that are begun; what says who somebody is does not count there.
+// Where nothing is worth it there is none.
+func Memories(messages []chat.Message, limit int) (drafts []MemoryDraft) {
+	statements := statementsOf(messages)
+	slices.SortStableFunc(statements, func(a, b *statement) int { return cmp.Compare(b.points, a.points) })
+	budget := (peopleIn(messages) + perMemory - 1) / perMemory
+	said := map[string]int{} // index of the draft, by speaker and text
+	for _, s := range statements {
+		if s.points < minWorth || limit <= 0 {
 			break
 		}
-		n.tokens += tokens
-		n.sentences = append(n.sentences, s)
-		if s.trace {
+		key := s.of.AuthorID + "\n" + s.of.Author + "\n" + words.Fold(s.text)
+		if i, again := said[key]; again {
+			drafts[i].Messages = withSeq(drafts[i].Messages, s.of.Seq)
 			continue
 		}
-		for _, term := range s.terms {
-			n.value += s.weight * rarity[term]
+		if len(drafts) >= limit {
+			continue
 		}
-		if k := cmp.Or(cueIn(s.alone), s.kind); s.score > 0 && importance[k] > n.Importance {
-			n.Kind = k
-			n.Importance = importance[k]
+		if s.kind != "identity" && budget == 0 {
+			continue
+		}
+		d, ok := s.draft()
+		if !ok {
+			continue
+		}
+		if s.kind != "identity" {
+			budget--
+		}
+		said[key] = len(drafts)
+		drafts = append(drafts, d)
+	}
+	return drafts
+}
+
+func withSeq(seqs []int64, seq int64) []int64 {
+	if slices.Contains(seqs, seq) {
+		return seqs
+	}
+	return append(seqs, seq)
+}
+
+func peopleIn(messages []chat.Message) (n int) {
+	for _, m := range messages {
+		if m.Role == llm.RoleUser {
+			n++
 		}
 	}
-	slices.SortFunc(n.sentences, func(a, b *sentence) int { return cmp.Compare(a.place, b.place) })
-	n.value *= 1 + n.Importance
 	return n
 }
 
-func (n *note) add(later *note) {
-	n.Messages = append(n.Messages, later.Messages...)
-	n.sentences = append(n.sentences, later.sentences...)
-	n.tokens += later.tokens
-	n.value += later.value
-	if later.Importance > n.Importance {
-		n.Kind = later.Kind
-		n.Importance = later.Importance
-	}
-}
-
-func (n *note) draft() MemoryDraft {
-	n.Content = n.sentences[0].speaker + ":"
-	for _, s := range n.sentences {
-		if !words.EndsInMark(n.Content) {
-			n.Content += "."
+// statementsOf returns the sentences of people, weighed.
+func statementsOf(messages []chat.Message) (all []*statement) {
+	of := talkOf(messages)
+	var last *statement
+	for i := range messages {
+		m := &messages[i]
+		if m.Role != llm.RoleUser || m.Unremembered {
+			last = nil
+			continue
 		}
-		n.Content += " " + s.alone
-	}
-	return n.MemoryDraft
-}
-
-// cueIn returns the kind of memory for which a text has a cue; "" if none.
-func cueIn(text string) string {
-	plain := " " + toBlanks.Replace(strings.ToLower(text)) + " "
-	for _, c := range cues {
-		for _, words := range c.words {
-			if strings.Contains(plain, words) {
-				return c.kind
+		if last != nil && (last.of.AuthorID != m.AuthorID || last.of.Author != m.Author) {
+			last = nil
+		}
+		for _, text := range words.Sentences(withoutFences(m.Text)) {
+			text = trimTalk(oneLine(text), of.names)
+			if text == "" {
+				continue
 			}
+			s := &statement{worth: worthOf(text, of), of: m, text: text, before: last}
+			if last != nil {
+				last.after = s
+			}
+			if s.loose && (s.canBegin() || s.shown()) {
+				s.points -= looseWorth
+			}
+			last = s
+			all = append(all, s)
 		}
 	}
-	return ""
+	return all
 }
 
-// toBlanks leaves single spaces around a sentence's words.
-var toBlanks = strings.NewReplacer(" really ", " ", " also ", " ", " always ", " ", "’", "'", ",", " ", ".", " ", "!", " ", ";", " ", ":", " ")
+// talkOf returns what messages are like.
+func talkOf(messages []chat.Message) talk {
+	speakers := map[[2]string]bool{}
+	technical := 0
+	for _, m := range messages {
+		if m.Role != llm.RoleUser {
+			continue
+		}
+		speakers[[2]string{m.AuthorID, m.Author}] = true
+		if hasCode(m.Text) {
+			technical++
+		}
+	}
+	return talk{names: namesOf(messages), team: len(speakers) >= minTeam, shop: perCode*technical >= len(messages)}
+}
+
+// canBegin reports whether the sentence before can name what this one means.
+func (s *statement) canBegin() bool {
+	return s.before != nil && !s.before.taken && !s.before.loose && !s.before.empty && !s.before.asks
+}
+
+// completes reports whether a sentence adds to the one before it.
+func (s *statement) completes() bool { return s.loose && !s.empty && !s.asks && !s.taken }
+
+// shown reports whether a sentence points at an attachment of its message.
+func (s *statement) shown() bool { return s.shows && len(s.of.Attachments) > 0 }
+
+// draft returns a statement as a memory, with the sentence that it needs before it, or that completes it; false if it cannot be
+// understood alone, is part of another memory, or is too long.
+func (s *statement) draft() (MemoryDraft, bool) {
+	parts := []*statement{s}
+	switch {
+	case s.taken:
+		return MemoryDraft{}, false
+	case s.loose && s.canBegin():
+		parts = []*statement{s.before, s}
+	case s.loose && !s.shown():
+		return MemoryDraft{}, false
+	case s.after != nil && s.after.completes():
+		parts = append(parts, s.after)
+	}
+	size := 0
+	for _, p := range parts {
+		p.text = withDates(p.text, p.of.Time, false)
+		size += tokens.Estimate(p.text)
+	}
+	if size > maxMemory && parts[0] == s {
+		parts = parts[:1]
+		size = tokens.Estimate(s.text)
+	}
+	if size > maxMemory {
+		return MemoryDraft{}, false
+	}
+	return s.written(parts, maxMemory-size), true
+}
+
+// written returns parts as a memory, with what they show while there is room.
+func (s *statement) written(parts []*statement, room int) MemoryDraft {
+	d := MemoryDraft{Kind: s.kind, Importance: s.importance, About: s.of.Author, Content: speakerOf(*s.of) + ":"}
+	for _, p := range parts {
+		p.taken = true
+		if !words.EndsInMark(d.Content) {
+			d.Content += "."
+		}
+		d.Content += " " + p.text
+		d.Messages = withSeq(d.Messages, p.of.Seq)
+	}
+	if !s.shown() {
+		return d
+	}
+	for _, a := range s.of.Attachments {
+		text := oneLine(a.Words())
+		if room -= tokens.Estimate(text); room >= 0 {
+			d.Content += " " + text
+		}
+	}
+	return d
+}

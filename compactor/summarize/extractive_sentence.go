@@ -22,15 +22,11 @@ type sentence struct {
 	speaker string // as shown before a colon
 	day     string // "8 May 2023"; empty if the message has no time
 	text    string // as shown below its day, as short as possible
-	alone   string // the full sentence, understandable alone
 	terms   []string
 	tokens  int     // of text, space included
 	label   int     // tokens of the speaker's name before it
 	weight  float64 // factor in addition to its terms; 1: ordinary
-	idle    bool    // a question or small talk: nothing to remember
-	trace   bool    // it describes an attachment
 	timed   bool    // it mentions a time
-	kind    string  // of memory, as far as the weights determine it
 	score   float64 // see chooser
 	taken   bool    // chosen
 }
@@ -62,14 +58,13 @@ func sentencesOf(messages []chat.Message, focus string) []*sentence {
 			if offline {
 				one.weight = 0 // only if there is nothing else
 			}
-			all = one.appendTo(all, text, m.Time, wanted)
+			all = one.appendTo(all, m.Time, wanted)
 		}
 		for _, a := range m.Attachments {
 			text := oneLine(tokens.Clip(a.Words(), maxSentence))
 			one := s.worded(text)
 			one.weight = attachmentWeight
-			one.trace = true
-			all = one.appendTo(all, text, m.Time, wanted)
+			all = one.appendTo(all, m.Time, wanted)
 		}
 	}
 	return all
@@ -82,10 +77,10 @@ func (s sentence) worded(text string) *sentence {
 	return &s
 }
 
-// appendTo adds a weighed sentence to others, unless it is empty. full is its text when it is alone, written is when its message
-// was, and wanted are terms that make it worth more.
-func (s *sentence) appendTo(all []*sentence, full string, written time.Time, wanted map[string]bool) []*sentence {
-	if full == "" {
+// appendTo adds a weighed sentence to others, unless it is empty. written is when its message was, and wanted are terms that make it
+// worth more.
+func (s *sentence) appendTo(all []*sentence, written time.Time, wanted map[string]bool) []*sentence {
+	if s.text == "" {
 		return all
 	}
 	s.place = len(all)
@@ -94,10 +89,8 @@ func (s *sentence) appendTo(all []*sentence, full string, written time.Time, wan
 			s.weight += focusWeight
 		}
 	}
-	s.alone = full
 	if s.timed {
 		s.text = withDates(s.text, written, true)
-		s.alone = withDates(full, written, false)
 	}
 	s.tokens = tokens.Estimate(s.text)
 	return append(all, s)

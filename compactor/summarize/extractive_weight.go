@@ -1,10 +1,8 @@
-// The weights for and against a sentence, measured on real conversations with questions about them: in a summary, and as
-// something worth remembering after the conversation.
+// The weights for and against a sentence in a summary, measured on real conversations with questions about them.
 
 package summarize
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -25,11 +23,10 @@ const (
 	focusWeight      = 4.0 // of each word of the focus
 )
 
-// judge sets weight, idle, timed and kind of a sentence whose text and terms are set.
+// judge sets weight and timed of a sentence whose text and terms are set.
 func (s *sentence) judge(names map[string]bool) {
 	t := traitsOf(s.text, names)
 	s.weight = 1 + nameWeight*t.named
-	s.kind = "observation"
 	s.timed = t.timed
 	if t.figure {
 		s.weight += numberWeight
@@ -39,19 +36,13 @@ func (s *sentence) judge(names map[string]bool) {
 	}
 	if t.self {
 		s.weight += selfWeight
-		s.kind = "fact"
-		if t.timed {
-			s.kind = "event"
-		}
 	}
 	if t.you && !t.self {
 		s.weight *= youFactor
 	}
 	telling := concrete(s.terms, names)
-	s.idle = telling < 2
 	if words.EndsInQuestion(s.text) {
 		s.weight *= questionFactor
-		s.idle = true
 	}
 	if telling == 0 {
 		s.weight = 0
@@ -100,60 +91,6 @@ woah whoa yay congrats congratulations sorry damn gosh no nope bye cheers ugh ma
 fantastic wonderful`)
 )
 
-// lasting returns how likely a sentence says something about its speaker, or someone they know,
-// that matters beyond the day: who they are, what they have, did, decided, like or plan. Above 0 it
-// does. Kind words, opinions on life, advice and current activities do not. names are the
-// speakers'.
-func (s *sentence) lasting(names map[string]bool) float64 {
-	text := strings.ReplaceAll(s.alone, "’", "'")
-	t := traitsOf(text, names)
-	kind := cueIn(text)
-	if foreign(text) { // its verbs are not known
-		if strings.ContainsFunc(text, words.IsUnspaced) { // words are not separated by spaces
-			t.personal = t.personal || pronounSigns().MatchString(text)
-			t.figure = t.figure || strings.ContainsFunc(text, unicode.IsNumber)
-		}
-		if !s.idle && (kind != "" || len(s.terms) >= 3 && (t.self || t.personal || t.figure)) {
-			return 1
-		}
-		return -1
-	}
-	// Terms that are not small talk; names count twice.
-	telling := t.named + float64(concrete(distinct(words.Content(dates().ReplaceAllString(text, ""))), names))
-	sum := -5.8 + 1.2*min(telling, 4) + 0.3*min(max(telling-4, 0), 6) - 1.2*min(t.words/10, 2.5)
-	for _, trait := range []struct {
-		holds  bool
-		weight float64
-	}{
-		{t.personal, 1.9},
-		{t.self, 1.4},
-		{t.tells, 1.3},
-		{t.personal && t.tells, -0.8},
-		{t.figure, 1.6},
-		{t.dated, 2.1},
-		{kind == "identity", 2.3},
-		{kind == "decision", 2.4},
-		{kind == "todo", 0.8},
-		{kind == "preference", 1.7},
-		{s.idle, -2.2},
-		{t.you, -1.4},
-	} {
-		if trait.holds {
-			sum += trait.weight
-		}
-	}
-	if sum > minBeside && passing().MatchString(text) {
-		sum -= 2.1
-	}
-	return sum
-}
-
-// foreign reports whether a sentence does not appear to be English.
-func foreign(text string) bool {
-	return !isEnglish(text) && (strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf && unicode.IsLetter(r) }) ||
-		slices.ContainsFunc(strings.Fields(text), func(word string) bool { return pronouns[words.Bare(word)] }))
-}
-
 // traits are features of a sentence.
 type traits struct {
 	personal bool // it has I, my or she
@@ -201,14 +138,6 @@ func traitsOf(text string, names map[string]bool) (t traits) {
 var (
 	// dates matches what withDates added.
 	dates = lazy.Pattern(`\((?:about |the )?[^()]*\d{4}\)`)
-
-	// passing matches what no longer matters after the conversation.
-	passing = lazy.Pattern(`(?i)\b(?:not (?:gonna|going to)|right now|at the moment|brb|be right back|i'm on my way|` +
-		`gotta (?:go|run)|head(?:ing)? (?:to bed|out|home|off|back)|to bed|to sleep|` +
-		`tonight|this (?:morning|afternoon|evening|weekend)|in a (?:bit|sec|second|minute|moment|few)|see you|` +
-		`talk (?:to you )?(?:soon|later)|catch up|keep (?:you|me) (?:posted|updated)|let me know|` +
-		`(?:i|we)'ll (?:let|keep|try|check|see|be|do|definitely|remember|look|think|make sure)|` +
-		`keep (?:on )?\w+ing|fingers crossed|can't wait|since (?:we|the|our|i) (?:\w+ )?(?:last|talked|spoke)|takes me back|check (?:it|this|that)|mentioned)\b`)
 
 	pronouns = words.Set(`ich mein meine meinen meiner wir unser unsere
 je j'ai mon ma mes nous notre yo mi mis nosotros nuestra nuestro я мой моя мне мы наш наша`)

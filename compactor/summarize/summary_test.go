@@ -104,7 +104,7 @@ func TestWorkerInstructions(t *testing.T) {
 	}
 	brief := tokens.Estimate(english.WorkerBrief)
 	long := tokens.Estimate(english.Worker)
-	check.That(t, brief <= 370 && long <= 1000, "got prompts of %d and %d tokens", brief, long)
+	check.That(t, brief <= 400 && long <= 1150, "got prompts of %d and %d tokens", brief, long)
 }
 
 // Small models translate the headings that the prompt asks them to keep.

@@ -66,6 +66,9 @@ func slashCommands() []*discordgo.ApplicationCommand {
 				option.Type = discordgo.ApplicationCommandOptionInteger
 				option.MinValue = &one
 			}
+			for _, value := range a.Choices {
+				option.Choices = append(option.Choices, &discordgo.ApplicationCommandOptionChoice{Name: value, Value: value})
+			}
 			command.Options = append(command.Options, option)
 		}
 		commands = append(commands, command)
@@ -190,10 +193,14 @@ func (i interaction) person() access.Person {
 
 func (i interaction) line() string {
 	line := "/" + i.Data.Name
-	command, _ := command.Find(i.Data.Name)
-	for _, a := range command.Args {
+	of, _ := command.Find(i.Data.Name)
+	for _, a := range of.Args {
 		for _, o := range i.Data.Options {
-			if o.Name == a.Name {
+			switch {
+			case o.Name != a.Name:
+			case a.Named:
+				line += " " + command.Named(a.Name, o.value())
+			default:
 				line += " " + strings.TrimSpace(o.value())
 			}
 		}

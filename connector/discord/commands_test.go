@@ -77,6 +77,7 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 		for j, a := range c.Args {
 			o := known[i].Options[j]
 			kind := o.Type == 4 && a.Number || o.Type == 3 && !a.Number
+			check.Equal(t, "choices", len(o.Choices), len(a.Choices))
 			check.That(t, o.Name == a.Name && o.Required == a.Required && o.Autocomplete == a.Suggests && kind, "/%s: %+v is known as %+v", c.Name, a, o)
 		}
 	}
@@ -95,6 +96,8 @@ func TestASlashCommandIsAnsweredAtOnceForWhoeverAsked(t *testing.T) {
 	r.Fail(discordtest.Fault{Of: "POST /interactions/*/*/callback", Status: 502, Done: true}) // a callback whose answer is lost counts
 	check.Contains(t, "it answered", r.slash(r.square, r.ann.ID, "memories"), "the standup is at 9:30")
 	check.Equal(t, "how often it was answered", r.count("POST /interactions/"+i.ID+"/*/callback"), 1)
+	nobody := r.slash(r.square, r.ann.ID, "recall", with("by", "Eve Adams"), with("since", "last week"))
+	check.Contains(t, "a named option with a space", nobody, `Nobody here is called "Eve Adams"`)
 	for _, name := range []string{"help", "context"} { // aligned with spaces
 		i = r.answered(r.Slash(r.square, r.ann.ID, name))
 		for _, m := range append([]*discordtest.Message{i.Answer}, i.Followups...) {

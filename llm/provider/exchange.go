@@ -62,19 +62,50 @@ func (c *Client) exchange(ctx context.Context, form *Form, p Plan) (answer llm.R
 func (c *Client) Ask(ctx context.Context, address string, into any) error {
 	const maxFacts = 4 << 20 // bytes; OpenRouter's list of models has 1 MB
 	return c.send(ctx, nil, http.MethodGet, address, nil, func(resp *http.Response) error {
-		facts, err := io.ReadAll(io.LimitReader(resp.Body, maxFacts))
-		if err != nil {
-			return &llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err}
-		}
-		if err := errorIn(resp, facts); err != nil {
-			return err
-		}
-		err = json.Unmarshal(facts, into)
-		if _, ofAnotherType := errors.AsType[*json.UnmarshalTypeError](err); err == nil || ofAnotherType {
+		err := readJSON(resp, maxFacts, into)
+		if _, ofAnotherType := errors.AsType[*json.UnmarshalTypeError](err); ofAnotherType {
 			return nil
 		}
-		return unreadable(resp, facts)
+		return err
 	})
+}
+
+// Post posts a body, and reads the JSON of at most limit bytes that the server answers, with the retries of Generate. Errors are
+// *llm.Error, or ctx's.
+func (c *Client) Post(ctx context.Context, address string, body any, limit int64, into any) error {
+	sent, err := Marshal(body)
+	if err != nil {
+		return unsendable(fmt.Errorf("write the request: %w", err))
+	}
+	_, err = c.retry(ctx, llm.Request{}, new(bool), 1+c.Options.MaxRetries, func(ctx context.Context, req llm.Request) (llm.Response, error) {
+		return llm.Response{}, c.send(ctx, req.Alive, http.MethodPost, address, sent, func(resp *http.Response) error {
+			err := readJSON(resp, limit, into)
+			if wrong, ofAnotherType := errors.AsType[*json.UnmarshalTypeError](err); ofAnotherType {
+				return &llm.Error{Kind: llm.KindBadRequest, Message: "the answer is not what it should be: " + wrong.Error(), Err: wrong}
+			}
+			return err
+		})
+	})
+	return err
+}
+
+// readJSON reads the JSON of a success. Its error is a *llm.Error, or a *json.UnmarshalTypeError after all other fields were read.
+func readJSON(resp *http.Response, limit int64, into any) error {
+	text, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	switch {
+	case err != nil:
+		return &llm.Error{Kind: llm.KindUnreachable, Message: err.Error(), Err: err}
+	case int64(len(text)) > limit:
+		return llm.TooLong(int(limit), "bytes")
+	}
+	if err := errorIn(resp, text); err != nil {
+		return err
+	}
+	err = json.Unmarshal(text, into)
+	if _, ofAnotherType := errors.AsType[*json.UnmarshalTypeError](err); err == nil || ofAnotherType {
+		return err
+	}
+	return unreadable(resp, text)
 }
 
 // unsendable returns the error of a request that cannot be made: the same one would fail again.

@@ -128,5 +128,8 @@ func (c *Client) Learned() *llm.Learned {
 	if c.Options.Notebook == nil || model == "" {
 		return &c.learned
 	}
-	return c.Options.Notebook.Page(model + "@" + c.server)
+	return c.Options.Notebook.Page(c.ModelAtServer())
 }
+
+// ModelAtServer identifies the model with its server: "gpt-4o@api.openai.com/v1".
+func (c *Client) ModelAtServer() string { return c.Model() + "@" + c.server }

@@ -61,6 +61,15 @@ func (t talk) Postings(term string, _ int) (found []words.Posting) {
 
 func (t talk) Around(term string, _ []int64) []words.Posting { return t.Postings(term, 0) }
 
+func (t talk) Said(in words.Span, author string, _ int) (seqs []int64) {
+	for i, m := range t {
+		if !m.Time.Before(in.From) && m.Time.Before(in.To) && (author == "" || strings.EqualFold(author, m.Author)) {
+			seqs = append(seqs, int64(i+1))
+		}
+	}
+	return seqs
+}
+
 func Example() {
 	now := time.Date(2026, 5, 8, 12, 0, 0, 0, time.UTC)
 	said := talk{

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"cairn/internal/words"
@@ -24,10 +23,15 @@ type Query struct {
 	first   bool         // it says I, me, my
 	asker   string
 	dates   []words.Span
-	when    bool   // it asks for a time
-	speaker string // whom it is about; empty: not a member
-	terms   []term // that were looked up
-	pool    *Pool  // what decides how rare a term is; nil: the index in which it is looked up
+	when    bool    // it asks for a time
+	newest  bool    // it asks how things are now
+	speaker string  // whom it is about; empty: not a member
+	named   string  // the same, if the question has their name
+	terms   []term  // that were looked up
+	only    []int64 // the only messages to find, in order; nil: all
+	order   Order
+	pool    *Pool // what decides how rare a term is; nil: the index in which it is looked up
+	meaning *Meaning
 }
 
 // Pool counts the documents of several indexes together, so that scores of results from different ones can be compared.
@@ -79,6 +83,7 @@ func Parse(text, asker string, now time.Time) *Query {
 	for n, w := range all {
 		q.first = q.first || firstPerson[w.Folded]
 		q.when = q.when || whenWords[w.Folded] || n > 0 && w.Folded == "long" && all[n-1].Folded == "how"
+		q.newest = q.newest || nowWords[w.Folded]
 		if !w.Stop && !known[w.Term] {
 			q.words = append(q.words, w)
 			known[w.Term] = true
@@ -101,6 +106,7 @@ func (q *Query) about(members map[string]string) {
 			q.speaker = name
 		}
 	}
+	q.named = q.speaker
 	if q.speaker == "" && q.first {
 		q.speaker = q.asker
 	}
@@ -115,25 +121,7 @@ var weak = words.Set(strings.Join(words.Terms(`activity according ask certain de
 kind like long make many mention name new recent recently say share sort specific talk tell thing think time type
 use various want way`), " "))
 
-// timeWords say when something was, besides dates.
-var timeWords = words.Set(`ago before day days last later month months morning next night recently since soon spring
-summer tomorrow tonight week weeks weekend winter year years monday tuesday wednesday thursday friday saturday
-sunday just`)
-
-var (
-	firstPerson = words.Set("i me my mine myself ich mich mir mein meine meinen meinem meiner je moi yo mi mis mio eu meu minha я меня мне мой моя мое мои انا")
-	whenWords   = words.Set("when wann いつ quand cuando quando когда متى")
-)
-
-// tellsTime reports whether a word of text says a time.
-func tellsTime(text string) bool {
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !unicode.IsLetter(r) }) {
-		if len(word) <= len("wednesday") && timeWords[strings.ToLower(word)] {
-			return true
-		}
-	}
-	return false
-}
+var firstPerson = words.Set("i me my mine myself ich mich mir mein meine meinen meinem meiner je moi yo mi mis mio eu meu minha я меня мне мой моя мое мои انا")
 
 const (
 	// maxTerms is how many terms of a question are read: the rarest, and of equally rare ones the
@@ -166,6 +154,10 @@ func (q *Query) lookUp(in Index) {
 		}
 	}
 	corrections := q.correct(in, frequencies)
+	lighter := 1.0
+	if q.isOnlyTime() {
+		lighter = lightly
+	}
 	has := make(map[string]bool)
 	add := func(text string, weight float64) {
 		n := frequencies[text]
@@ -179,11 +171,11 @@ func (q *Query) lookUp(in Index) {
 		q.terms = append(q.terms, term{text, stems[text], n, weight * q.rarity(text, n, in)})
 	}
 	for _, w := range slices.Backward(q.words) {
-		add(w.Term, 1)
+		add(w.Term, lighter)
 	}
 	for _, w := range q.words {
 		for n, text := range corrections[w.Term] {
-			add(text, 1/float64(n+1))
+			add(text, lighter/float64(n+1))
 		}
 	}
 	slices.SortStableFunc(q.terms, func(a, b term) int { return cmp.Compare(a.frequency, b.frequency) })

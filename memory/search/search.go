@@ -3,7 +3,6 @@
 package search
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -30,6 +29,8 @@ type Transcript interface {
 	Index
 	Around(term string, seqs []int64) []words.Posting // those at most Reach away from one of the messages
 	Messages(seqs []int64) []Message                  // those of them that may be found
+	// Said returns messages of a time by an author, "" is anyone, at most limit.
+	Said(in words.Span, author string, limit int) []int64
 }
 
 // Message is a message that may answer a question.
@@ -73,15 +74,15 @@ func (s *Score) Add(name string, value float64) {
 // times multiplies the score.
 func (s *Score) times(name string, factor float64) { s.Add(name, s.Total*(factor-1)) }
 
-// Messages returns the messages between from and to that answer the question, at most limit, the best first; of equally good
-// ones the newer first. It finds a message by its own words and by those of its neighbours, at a bounded cost.
+// Messages returns the messages between from and to that answer the question, at most limit, in its order. It finds a message by its own words and by those of its neighbours, at a bounded cost.
 func (q *Query) Messages(in Transcript, from, to int64, limit int) (hits []Hit) {
-	const examined = 100 // at least that many messages are scored by more than their words
 	traces := q.traces(in)
 	var seqs []int64
-	for _, p := range best(scores(traces, from, to), max(examined, 4*limit)) {
+	for _, p := range q.candidates(scores(traces, from, to), limit) {
 		seqs = append(seqs, p.document)
 	}
+	seqs = q.addSaid(seqs, in)
+	seqs = q.withNearest(seqs, from, to)
 	for i := range traces { // read what was left out, around the messages that matter
 		if t := &traces[i]; t.common {
 			t.places = spread(t.read(func(term string) []words.Posting { return in.Around(term, seqs) }))
@@ -90,13 +91,13 @@ func (q *Query) Messages(in Transcript, from, to int64, limit int) (hits []Hit) 
 	for _, m := range in.Messages(seqs) {
 		h := Hit{Message: m}
 		// A one-word query is not a question: only messages with the word itself match.
-		if h.weigh(q, traces) || !q.single {
+		if h.weigh(q, traces, to) || !q.single {
 			hits = append(hits, h)
 		}
 	}
-	slices.SortFunc(hits, func(x, y Hit) int {
-		return cmp.Or(cmp.Compare(y.Total, x.Total), cmp.Compare(y.Seq, x.Seq))
-	})
+	addStretches(hits)
+	q.fuse(hits)
+	hits = q.sort(hits)
 	return hits[:min(limit, len(hits))]
 }
 
@@ -118,8 +119,6 @@ const (
 	thatAsks  = 0.8  // a question itself
 	naming    = 1.2  // it names something: a title, a place, a person
 	halved    = 0.5  // by the bot: its answers repeat people, and questions ask for people's words
-	onDate    = 3.0  // written in the time that the question names, or within a week after it: people report later what they did
-	withTime  = 2.0  // the question asks when, and the message says a time
 	itself    = 0.25 // added to a message that has all the terms itself, not through its neighbours
 	longer    = 0.2  // added for more words, by their logarithm
 )
@@ -137,8 +136,9 @@ func namesSomething(text string) bool {
 	return false
 }
 
-// weigh sets the message's score. matched: the message itself has a word of the question.
-func (h *Hit) weigh(q *Query, traces []trace) (matched bool) {
+// weigh sets the message's score; last is the newest message. matched: the message itself has a word of the question, or is of a
+// time that the question names.
+func (h *Hit) weigh(q *Query, traces []trace, last int64) (matched bool) {
 	length := 0
 	for _, t := range traces {
 		length = max(length, t.at(h.Seq).length)
@@ -168,6 +168,7 @@ func (h *Hit) weigh(q *Query, traces []trace) (matched bool) {
 	if requested > 0 {
 		h.times("own", 1+itself*has/requested)
 	}
+	h.Add("time", q.unsaid(h.Time))
 	h.times("length", 1+longer*math.Log(1+float64(length)/ordinary))
 	if q.IsAbout(h.Author) {
 		h.times("speaker", BySpeaker)
@@ -182,21 +183,10 @@ func (h *Hit) weigh(q *Query, traces []trace) (matched bool) {
 		h.times("assistant", halved)
 	}
 	h.times("date", q.fit(h.Message))
-	return matched
-}
-
-// fit returns how well the time of a message, or the time it mentions, fits the question.
-func (q *Query) fit(m Message) float64 {
-	fit := 1.0
-	for _, date := range q.dates {
-		if !m.Time.Before(date.From.AddDate(0, 0, -1)) && m.Time.Before(date.To.AddDate(0, 0, 7)) {
-			fit = onDate
-		}
+	if q.newest {
+		h.times("newer", 1+float64(h.Seq)/float64(last))
 	}
-	if q.when && (tellsTime(m.Text) || len(words.Dates(m.Text+m.Captions, m.Time)) > 0) {
-		fit *= withTime
-	}
-	return fit
+	return matched || q.asksFor(h.Time)
 }
 
 // Passage returns the stretch of a text, of at most limit characters, in which the question's terms are worth most, each counted

@@ -59,6 +59,16 @@ func TestRanking(t *testing.T) {
 		{"what was said in the month that is asked for", twice, "How did the meeting go in March 2026?", "", 1, "date"},
 		{"last week is told from when it is asked", twice, "How did the meeting go last week?", "", 1, "date"},
 		{
+			"a day leads to its messages, whatever their words",
+			"0 Ann what happened yesterday was a long talk | fill 20 | 120 Ann the roof leaks | 140 Ann the sun shines", "What happened yesterday?", "", 10, "time",
+		},
+		{"to those of the person who is named", "118 Bob the sun shines on all of us here | 120 Ann the roof leaks", "What did Ann say yesterday?", "", 2, "time"},
+		{"a day alone is a question, too", "0 Ann hello | 120 Ann the roof leaks", "yesterday", "", 2, "time"},
+		{
+			"how it is now is what was said last", "0 Ann the site runs its deploy on fridays | fill 20 | 60 Ann the site has its deploy on mondays",
+			"Does the deploy of the site still run?", "", 10, "newer",
+		},
+		{
 			"who asks when wants a time", "0 Ann we visited the museum last weekend | 30 Ann we visited the museum with lots of friends",
 			"When did they visit the museum?", "", 1, "date",
 		},
@@ -85,4 +95,13 @@ func TestRanking(t *testing.T) {
 			check.That(t, lifted || test.part == "", "%s has no effect: %+v", test.part, found[0].Parts)
 		})
 	}
+}
+
+func TestTalkAroundTheBestMessageComesFirst(t *testing.T) {
+	said := spoken("0 Ann the roof leaks above the workbench | fill 1 | 5 Bob the roof needs slate | fill 60 | 120 Bob the roof needs slate")
+	found := search.Parse("leaks of the roof above the workbench", "", day.AddDate(0, 0, 6)).Messages(said, 1, int64(len(said)), 30)
+	at := func(seq int64) int {
+		return slices.IndexFunc(found, func(h search.Hit) bool { return h.Seq == seq })
+	}
+	check.That(t, at(1) == 0 && at(10) > 0 && at(10) < at(19), "found %+v", found)
 }

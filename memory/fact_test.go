@@ -1,0 +1,70 @@
+package memory_test
+
+import (
+	"fmt"
+	"testing"
+
+	"cairn/privacy"
+	"cairn/testkit/check"
+	"cairn/testkit/storetest"
+)
+
+// Small models write facts in many forms.
+func TestFormsOfFacts(t *testing.T) {
+	for more, want := range map[string]string{
+		`"attribute": "Home", "value": "Lisbon", "since": "2022-05"`:      "home=Lisbon since 2022-05 until  []",
+		`"attribute": "home", "value": ["Lisbon"], "since": 2022`:         "home=Lisbon since 2022 until  []",
+		`"attribute": "home", "value": ["Lisbon", "Porto"]`:               "= since  until  []",
+		`"attribute": "home", "value": null, "since": null, "also": null`: "= since  until  []",
+		`"attribute": "home"`:                                                     "= since  until  []",
+		`"value": "Lisbon"`:                                                       "= since  until  []",
+		`"attribute": "parking", "value": true`:                                   "parking=true since  until  []",
+		`"since": "May 2022", "until": "8 June 2022"`:                             "= since 2022-05 until 2022-06-08 []",
+		`"since": "2022-05-08T15:00:00Z", "until": "now"`:                         "= since 2022-05-08 until  []",
+		`"since": "once upon a time", "until": "some day"`:                        "= since  until  []",
+		`"since": "2022-05", "until": "2021"`:                                     "= since 2022-05 until  []",
+		`"since": "2022-05", "until": "2022"`:                                     "= since 2022-05 until 2022 []",
+		`"also": "country, sport"`:                                                "= since  until  [country sport]",
+		`"also": ["a", "a", "b", "", "c", "d", "e", "f", "g"]`:                    "= since  until  [a b c d e f]",
+		`"attribute": "<b>home</b>", "value": "  Lisbon \n by the sea "`:          "<b>home</b>=Lisbon by the sea since  until  []",
+		`"attribute": "key", "value": "ghp_k7Zq2WvR9xLbT4mYc8HsJ5nPd3GfA6uEoKi1"`: "= since  until  []",
+	} {
+		c := cities(t, 3)
+		call(t, toolsAt(c, 3), "memory_save", fmt.Sprintf(`{"content": "Ann's home is in Lisbon", "kind": "fact", "messages": [1], %s}`, more))
+		m := details(t, c.Store(), 1)
+		got := fmt.Sprintf("%s=%s since %s until %s %v", m.Attribute, m.Value, m.Since, m.Until, m.Also)
+		if m.Attribute == "Home" {
+			check.Equal(t, "slot", m.Slot, "home")
+			got = "h" + got[1:]
+		}
+		check.Equal(t, more, got, want)
+	}
+}
+
+func TestFactsSayWhenTheyAreTrue(t *testing.T) {
+	c := cities(t, 5)
+	call(t, toolsAt(c, 5), "memory_save", fact("home", "Oslo", 1, `, "since": "2019"`))
+	call(t, toolsAt(c, 5), "memory_save", fact("home", "Lisbon", 3, `, "since": "2022-05"`))
+	call(t, toolsAt(c, 5), "memory_save", fact("home", "Porto", 4, ""))
+	lines := map[int64]string{1: "since 2019, said 1 March 2026, was so until May 2022, superseded by 2", 2: "since May 2022, said 1 March 2026, in doubt", 3: "in doubt"}
+	for id, want := range lines {
+		check.Contains(t, "line", details(t, c.Store(), id).String(), want)
+	}
+	answer := call(t, toolsAt(c, 5), "memory_search", `{"query": "home Oslo Lisbon"}`)
+	check.Contains(t, "answer of memory_search", answer, `"since":"2019","until":"2022-05","note":"was so"`, `"since":"2022-05","note":"in doubt"`)
+	check.Equal(t, "for a model", details(t, c.Store(), 1).Period(), "since 2019, was so until 2022-05, ")
+	check.Equal(t, "for a model", details(t, c.Store(), 2).Period(), "since 2022-05, in doubt, ")
+	check.Len(t, "active", searched(t, c, "home", 5), 2)
+}
+
+// Who opted out is in no field of a memory.
+func TestFactsOfThoseWhoOptedOut(t *testing.T) {
+	c := cities(t, 3)
+	sayHello(t, c, 9, "u7", "Carl")
+	check.Must(privacy.Of(c).OptOut(ctx, "u7", "Carl", true))(t)
+	for _, more := range []string{`"also": ["Carl"]`, `"attribute": "home", "value": "Carl's house"`} {
+		arguments := fmt.Sprintf(`{"content": "Ann's home is in Lisbon", "kind": "fact", "messages": [1], %s}`, more)
+		_, err := storetest.Call(toolsAt(c, 3), "memory_save", arguments)
+		check.That(t, err != nil, "%s is saved", more)
+	}
+}
