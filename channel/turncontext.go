@@ -68,16 +68,15 @@ func (w *turnContext) write(ctx context.Context, recall int) (made compactor.Con
 // mayBeSilent is the line of the turn context that lets the model skip a turn; the system prompt explains it.
 const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + clean.NoReply
 
-// recalled returns lines of quoted data for the turn context, within a budget of tokens: memories, then messages,
-// each with the best first, without what the model already sees. After an error it returns less, but never fails.
-// version is that of the head of which this is true.
+// recalled returns what a turn quotes of the past within a budget of tokens, without what the model already sees. After an error it returns
+// less, but never fails. version is that of the head of which this is true.
 func (w *turnContext) recalled(ctx context.Context, budget int) (made compactor.Context, version int64) {
-	q := recall{name: w.name, records: w.records, before: w.turn.Seq}
+	q := recall{records: w.records, question: memory.Question{Before: w.turn.Seq}}
 	for _, m := range w.addressed(w.turn.Seq) {
-		q.question = strings.TrimSpace(q.question + "\n" + tokens.Clip(m.Text, 500))
-		q.asker = m.Author
+		q.question.Text = strings.TrimSpace(q.question.Text + "\n" + tokens.Clip(m.Text, 500))
+		q.question.Asker = m.Author
 	}
-	if budget <= 0 || !words.IsQuestion(q.question) { // a question: true of all that ask for the past, and of three of ten messages
+	if budget <= 0 || !words.IsQuestion(q.question.Text) { // a question: true of all that ask for the past, and of three of ten messages
 		return made, compactor.AnyVersion
 	}
 	w.do(func(e *compactor.Compactor) {
@@ -86,15 +85,20 @@ func (w *turnContext) recalled(ctx context.Context, budget int) (made compactor.
 		q.messages, q.memories = view.Quoted()
 		version = view.Head.Version
 	})
-	// Memories help more per token, but may not take the whole budget.
-	memories := quotes{title: "memories that may matter here, as data:\n", left: budget * 2 / 3}
-	err := q.quoteMemories(ctx, &memories)
-	messages := quotes{title: "earlier messages that may matter here, as data:\n", left: budget/3 + memories.left}
-	err = errors.Join(err, q.quoteMessages(ctx, &messages))
+	made, err := q.quote(ctx, RecallLimits{recalledMemories, recalledMessages, budget})
 	if err != nil && ctx.Err() == nil { // otherwise the turn is being stopped
 		w.log.Warn("recall_failed", "error", err)
 	}
-	return compactor.Context{Text: memories.text + messages.text, Quotes: llm.Quotes{Messages: messages.of, Memories: memories.of}}, version
+	return made, version
+}
+
+// RecallLimits are the most memories, messages and tokens that are quoted for a question.
+type RecallLimits struct{ Memories, Messages, Tokens int }
+
+// ReadRecalled returns what the context of a turn that asks a question quotes, if the model sees nothing of the conversation.
+func ReadRecalled(ctx context.Context, records *store.Conversation, question memory.Question, most RecallLimits) (compactor.Context, error) {
+	q := recall{records: records, question: question, shows: func(int64) bool { return false }}
+	return q.quote(ctx, most)
 }
 
 // addTasks adds the open tasks to a turn context.
@@ -130,20 +134,30 @@ func (q *quotes) add(of int64, line string) {
 
 // recall looks for what a question may be about, without what the model already sees.
 type recall struct {
-	name     string // of the conversation
 	records  *store.Conversation
-	question string
-	asker    string // who asked last
-	before   int64  // seq of the first message that belongs to the question
+	question memory.Question // from the asker, about what was said before it
 
 	shows              func(seq int64) bool // reports whether a message is shown word for word
 	messages, memories map[int64]bool       // quoted in earlier turn contexts
 }
 
-func (q *recall) quoteMemories(ctx context.Context, into *quotes) error {
-	found, _, err := memory.Of(q.records).List(ctx, memory.Filter{Query: q.question, Asker: q.asker, State: "known", Limit: recalledMemories})
+// quote returns lines of quoted data: memories, then messages, each with the best first. With an error it returns what it has.
+func (q *recall) quote(ctx context.Context, most RecallLimits) (compactor.Context, error) {
+	// Memories help more per token, but may not take the whole budget.
+	memories := quotes{title: "memories that may matter here, as data:\n", left: most.Tokens * 2 / 3}
+	err := q.quoteMemories(ctx, most.Memories, &memories)
+	messages := quotes{title: "earlier messages that may matter here, as data:\n", left: most.Tokens - most.Tokens*2/3 + memories.left}
+	err = errors.Join(err, q.quoteMessages(ctx, most.Messages, &messages))
+	return compactor.Context{Text: memories.text + messages.text, Quotes: llm.Quotes{Messages: messages.of, Memories: memories.of}}, err
+}
+
+func (q *recall) quoteMemories(ctx context.Context, most int, into *quotes) error {
+	if most == 0 {
+		return nil
+	}
+	found, _, err := memory.Of(q.records).List(ctx, memory.Filter{Query: q.question.Text, Asker: q.question.Asker, State: "known", Limit: most})
 	for _, m := range found {
-		if m.Conversation != q.name { // message numbers are meaningful only in their own conversation
+		if m.Conversation != q.records.Name() { // message numbers are meaningful only in their own conversation
 			m.Sources = nil
 		}
 		hidden := func(seq int64) bool { return !q.shows(seq) }
@@ -160,12 +174,13 @@ func (q *recall) quoteMemories(ctx context.Context, into *quotes) error {
 	return err
 }
 
-func (q *recall) quoteMessages(ctx context.Context, into *quotes) error {
-	// Some of the results are already in the prompt.
-	found, err := memory.Of(q.records).Recall(ctx, memory.Question{Text: q.question, Asker: q.asker, Limit: 3 * recalledMessages, Before: q.before})
+func (q *recall) quoteMessages(ctx context.Context, most int, into *quotes) error {
+	question := q.question
+	question.Limit = 3 * most // some of the results are already in the prompt
+	found, err := memory.Of(q.records).Recall(ctx, question)
 	for _, m := range found {
 		text := tokens.Clip(m.Passage(recalledPassage), recalledClip)
-		if len(into.of) == recalledMessages || q.messages[m.Seq] || q.shows(m.Seq) || text == "" {
+		if len(into.of) == most || q.messages[m.Seq] || q.shows(m.Seq) || text == "" {
 			continue
 		}
 		name := m.Name()

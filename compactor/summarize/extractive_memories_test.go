@@ -60,6 +60,7 @@ func TestWhatIsWorthAMemory(t *testing.T) {
 		"a duty with a date":   {"I need to renew my passport in April."},
 		"a goal with a thing":  {"I want to open a bakery in Braga."},
 		"likes and dislikes":   {"I hate coriander.", "My favorite composer is Bartok.", "Je préfère le thé vert.", "Me gusta el ajedrez ruso.", "Мне нравится шахматы.", "我喜欢绿茶和饼干。", "抹茶ケーキが好きです。"},
+		"what somebody does":   {"I play the cello in an orchestra."},
 		"a habit":              {"I usually swim forty lengths before breakfast.", "I volunteer at the animal shelter every Wednesday."},
 		"what a team needs":    {"`raco test` runs every file in Racket 8 by default.", "Use of HTTP is limited to 40 requests by default.", "The wiki is now at https://wiki.example.org since March."},
 		"the name of a person": {"My name is Ines."},
@@ -102,7 +103,7 @@ func TestFormOfMemories(t *testing.T) {
 		"what is too long stays out, it is not cut":    {[]string{"Ines: " + long + "."}, nil},
 		"yesterday has its date":                       {[]string{"Ines: I moved to Porto yesterday."}, []string{"I moved to Porto yesterday (3 March 2024)."}},
 		"the same person's facts are separate":         {[]string{"Ines: I live in Faro. I'm allergic to nuts."}, []string{"I live in Faro.", "I'm allergic to nuts."}},
-		"who somebody is does not count in the budget": {[]string{"Ines: I live in Faro.", "Paul: I live in Braga.", "Paul: My sister owns a bicycle shop."}, []string{"I live in Faro.", "I live in Braga.", "My sister owns a bicycle shop."}},
+		"who somebody is does not count in the budget": {[]string{"Ines: I live in Faro.", "Paul: I live in Braga.", "Paul: I play the cello in an orchestra.", "Paul: My sister owns a bicycle shop."}, []string{"I live in Faro.", "I live in Braga.", "I play the cello in an orchestra.", "My sister owns a bicycle shop."}},
 	} {
 		got := remembered(c.said...)
 		slices.Sort(got)
