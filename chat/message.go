@@ -74,6 +74,8 @@ type Record struct {
 	Tool   string     `json:"tool,omitempty" jsonschema:"name of the tool whose result it is"`
 	CallID string     `json:"call_id,omitempty" jsonschema:"id of the call that it answers"`
 
+	AuthorID string `json:"author_id,omitempty" jsonschema:"the platform's, of a person"`
+
 	of Message // for String
 }
 
@@ -88,6 +90,9 @@ func RecordOf(m Message) Record {
 	r := Record{
 		Seq: m.Seq, ID: m.ID, Role: m.Role, Author: m.Author, Time: m.Time.UTC(), Text: m.Text,
 		Calls: m.Calls, Tool: m.Tool, CallID: m.CallID, of: m,
+	}
+	if m.Role == llm.RoleUser {
+		r.AuthorID = m.AuthorID
 	}
 	for _, a := range m.Attachments {
 		r.With = append(r.With, With{a.Kind, a.Name, a.Caption})

@@ -155,8 +155,8 @@ func inGroup(c *store.Conversation, tx *store.Tx, m store.Memory) []store.Memory
 	return nil
 }
 
-// shownPeriod returns a day, month or year for people: in a layout of dates, without its day, or without both.
-func shownPeriod(period, dates string) string {
+// ShownPeriod returns a day, month or year for people: in a layout of dates, without its day, or without both.
+func ShownPeriod(period, dates string) string {
 	if at, err := time.Parse(time.DateOnly, period); err == nil {
 		return at.Format(dates)
 	}

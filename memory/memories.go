@@ -40,7 +40,7 @@ func (m Memory) Words(kind, dates string, say func(format string, args ...any) s
 	}
 	said := m.SaidAt.Local().Format(dates)
 	if m.Since != "" {
-		notes = append(notes, say("since %s", shownPeriod(m.Since, dates)))
+		notes = append(notes, say("since %s", ShownPeriod(m.Since, dates)))
 		said = say("said %s", said)
 	}
 	notes = append(notes, said)
@@ -48,10 +48,10 @@ func (m Memory) Words(kind, dates string, say func(format string, args ...any) s
 		notes = append(notes, say("pinned"))
 	}
 	if m.State == "active" && m.Until != "" {
-		notes = append(notes, say("until %s", shownPeriod(m.Until, dates)))
+		notes = append(notes, say("until %s", ShownPeriod(m.Until, dates)))
 	}
 	if m.State == "superseded" && m.Ended != "" {
-		notes = append(notes, say("was so until %s", shownPeriod(m.Ended, dates)))
+		notes = append(notes, say("was so until %s", ShownPeriod(m.Ended, dates)))
 	}
 	if m.State == "active" && m.InDoubt {
 		notes = append(notes, say("in doubt"))

@@ -39,13 +39,18 @@ func authorsOf(by, asker string, people []store.Person) (authors []store.Person,
 	case isAssistant[words.Fold(name)]:
 		return nil, true, nil
 	}
+	return nil, false, unknownPerson(name, people)
+}
+
+// unknownPerson returns the error that none of the people has a name.
+func unknownPerson(name string, people []store.Person) *PersonError {
 	unknown := &PersonError{Name: chat.OneLine(name)}
 	for _, p := range people {
 		if len(unknown.Known) < maxKnown && !slices.Contains(unknown.Known, p.Name) {
 			unknown.Known = append(unknown.Known, p.Name)
 		}
 	}
-	return nil, false, unknown
+	return unknown
 }
 
 // isAssistant are words that mean the bot.

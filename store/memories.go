@@ -55,11 +55,13 @@ func (m Memory) Text() string {
 	return strings.Join(append([]string{m.Content, m.Attribute, m.Value}, m.Also...), "\n")
 }
 
-// The SQL expressions for the platform IDs of the person who said memory m, and of the person it is about; empty text if unknown.
+// The SQL expressions for the platform IDs of the person who said memory m, and of the person it is about, empty text if unknown; and for
+// whom it is about, by name: if no one else, who said it.
 const (
 	speakerOf = "coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'said'), '')"
 	aboutOf   = `coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'about'),
 		iif(m.about = m.speaker, ` + speakerOf + ", ''))"
+	subject = "iif(m.about = '', m.speaker, m.about)"
 )
 
 const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conversation), m.kind, m.content, m.importance,
@@ -138,7 +140,7 @@ func (ms Memories) SupersededBy(id int64) []Memory {
 
 // Names returns whom memories are about, each name once; where they are about no one else, who said them.
 func (ms Memories) Names() []string {
-	return listValues[string](ms.tx, "SELECT DISTINCT iif(about = '', speaker, about) FROM memories")
+	return listValues[string](ms.tx, "SELECT DISTINCT "+subject+" FROM memories m")
 }
 
 // Forget marks a memory as forgotten, and reports whether it was not yet.

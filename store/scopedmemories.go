@@ -34,7 +34,7 @@ func (cs *conditions) add(condition string, args ...any) {
 	cs.args = append(cs.args, args...)
 }
 
-// where returns the condition that a memory is within a scope and matches the filter, and its arguments.
+// where returns the condition that memory m is within a scope and matches the filter, and its arguments.
 func (f MemoryFilter) where(in scopeIDs) (condition string, args []any) {
 	var cs conditions
 	within, of := in.where("reach")
@@ -62,8 +62,7 @@ func (f MemoryFilter) where(in scopeIDs) (condition string, args []any) {
 		cs.add("said_at < ?", f.Until.UnixMilli())
 	}
 	if f.About != nil {
-		cs.add(`(iif(about = '', speaker, about) IN (SELECT value FROM json_each(?))
-			OR EXISTS (SELECT 1 FROM memory_people WHERE memory = id AND role = 'about' AND author_id IN (SELECT value FROM json_each(?))))`,
+		cs.add("("+subject+" IN (SELECT value FROM json_each(?)) OR "+aboutOf+" IN (SELECT value FROM json_each(?) WHERE value <> ''))",
 			listOf(f.About), listOf(f.About))
 	}
 	return strings.Join(cs.all, " AND "), cs.args
@@ -93,13 +92,13 @@ func (t *Tx) MemoriesIn(s Scope) ScopedMemories { return ScopedMemories{t, t.res
 
 func (sm ScopedMemories) Count(f MemoryFilter) int {
 	chosen, args := f.where(sm.in)
-	return getValue[int](sm.tx, "SELECT count(*) FROM memories WHERE "+chosen, args...)
+	return getValue[int](sm.tx, "SELECT count(*) FROM memories m WHERE "+chosen, args...)
 }
 
 // Numbers returns the numbers of the memories that f chooses, in order.
 func (sm ScopedMemories) Numbers(f MemoryFilter) []int64 {
 	chosen, args := f.where(sm.in)
-	return listValues[int64](sm.tx, "SELECT id FROM memories WHERE "+chosen+" ORDER BY id", args...)
+	return listValues[int64](sm.tx, "SELECT id FROM memories m WHERE "+chosen+" ORDER BY id", args...)
 }
 
 // All returns the memories that f chooses, in no particular order.
@@ -123,7 +122,7 @@ func (sm ScopedMemories) Among(ids []int64, f MemoryFilter, sort string, each fu
 		err := rows.Scan(&m.ID, utcInto(&m.SaidAt), &m.Importance, &m.Kind, &m.Speaker, &m.About, &m.Pinned, &m.Confirmed, &m.State)
 		each(m)
 		return err
-	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed, state FROM memories
+	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed, state FROM memories m
 		WHERE id IN (SELECT value FROM json_each(?)) AND `+chosen+" ORDER BY "+memoryOrders[cmp.Or(sort, "said")],
 		append([]any{listOf(ids)}, args...)...)
 }

@@ -73,6 +73,7 @@ var inPath = map[string]param{
 	"conversation": {text: "its full name, as terminal:garden; percent-encoded in a path"},
 	"summary":      {text: "its number, as the lists show it", max: maxNumber},
 	"id":           {text: "its number, as the lists show it", max: maxNumber},
+	"person":       {text: "a platform id, a name or a part of one, percent-encoded"},
 	"line":         {text: "its number, as the summary lists it", min: 1, max: maxNumber},
 	"code":         {text: "number of the call, as the conversation lists it"},
 }
@@ -126,6 +127,8 @@ var (
 	beforeParam = param{name: "before", text: "only messages with a smaller seq", min: 1, max: maxNumber}
 	allParam    = param{name: "limit", text: "at most this many (default: all; as a tool 50)", min: 1, max: maxNumber} // of lists that are usually short
 	searchParam = param{name: "q", text: "search for these words"}
+	byParam     = param{name: "by", text: "only messages of this person, by name or id, and memories about them; assistant: the bot's"}
+	orderParam  = param{name: "order", text: "in which order (default: best; without q newest)", words: memory.Orders}
 )
 
 // findConversation returns the conversation with a name; a Problem if there is none.

@@ -56,8 +56,10 @@ func (c *conversations) routes() []route {
 		read(one+"/history", "Tokens used over its messages, and its compactions", c.history, sinceParam, beforeParam,
 			param{name: "from", text: "only from this seq on, with the last usage before it", min: 1, max: maxNumber},
 			param{name: "to", text: "only up to this seq", min: 1, max: maxNumber}),
-		read(one+"/messages", "Messages: the newest page, oldest first; with q the best first", listMessages,
-			beforeParam, searchParam, limitParam),
+		read(one+"/messages", "Messages: the newest page, oldest first; with q the best first, else with by, since, until or order the newest first",
+			listMessages, beforeParam, searchParam, byParam, sinceParam, untilParam, orderParam, limitParam),
+		read(one+"/people/{person}", "What the memories say of a person: what is true now, what was, what is in doubt; and their newest messages",
+			showPerson, limitParam),
 		read(one+"/summaries", "The summaries in the prompt, oldest first", c.summaries, allParam, offsetParam),
 		read(one+"/summaries/{summary}", "A summary, and the summaries or messages behind it", showSummary,
 			param{name: "from", text: "seq of the first message to show", min: 1, max: maxNumber}, limitParam),
@@ -167,9 +169,15 @@ const maxMatch = 600
 func listMessages(r *request) (messageList, error) {
 	limit, _ := r.page()
 	before := int64(r.number("before", 0))
-	if q := r.Get("q"); q != "" {
-		found, err := memory.Of(r.conversation).Recall(r.Context(), memory.Question{Text: q, Before: before, Limit: limit})
-		return messageList{Messages: foundMessages(found)}, err
+	if q := r.question(); !q.IsEmpty() {
+		q.Before = before
+		q.Limit = limit
+		found, err := memory.Of(r.conversation).Recall(r.Context(), q)
+		list := messageList{Messages: foundMessages(found)}
+		if q.Text == "" && q.By != "" && q.Order == "" && len(found) == limit { // by seq, the newest first
+			list.Before = found[limit-1].Seq
+		}
+		return list, err
 	}
 	found, more, err := r.conversation.Transcript().Earlier(r.Context(), before, limit)
 	list := messageList{Messages: each(found, func(m chat.Message) messageAnswer { return messageAnswer{Record: chat.RecordOf(m)} })}

@@ -104,6 +104,11 @@ func (r *request) until() (at time.Time) {
 	return at
 }
 
+// question returns what the query asks for, without who asks and a limit.
+func (r *request) question() memory.Question {
+	return memory.Question{Text: r.Get("q"), By: r.Get("by"), Since: r.since(), Until: r.until(), Order: r.Get("order")}
+}
+
 // cut returns the page of a list, which is usually short, that limit and offset select; by default all.
 func cut[T any](r *request, list []T) []T {
 	from := min(r.number("offset", 0), len(list))

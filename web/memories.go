@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -48,8 +47,7 @@ func (s *memories) routes() []route {
 		read("/api/recall", "Search memories and messages, best first, without a model", s.recall,
 			param{name: "q", text: "a question or words; without, the messages of a person or a time"},
 			param{name: "conversation", text: "its name; required"},
-			param{name: "by", text: "only messages of this person, by name or id, and memories about them; assistant: the bot's"}, sinceParam, untilParam,
-			param{name: "order", text: "in which order (default: best; without q newest)", words: memory.Orders},
+			byParam, sinceParam, untilParam, orderParam,
 			param{name: "as", text: "name of the person who asks, whom \"I\" means"}, limitParam),
 	}
 }
@@ -154,9 +152,9 @@ type recalled struct {
 
 func (s *memories) recall(r *request) (found recalled, err error) {
 	limit, _ := r.page()
-	q := memory.Question{
-		Text: r.Get("q"), By: r.Get("by"), Since: r.since(), Until: r.until(), Order: r.Get("order"), Asker: r.Get("as"), Limit: limit,
-	}
+	q := r.question()
+	q.Asker = r.Get("as")
+	q.Limit = limit
 	if q.IsEmpty() || r.Get("conversation") == "" {
 		return found, bad("Name a conversation, and a question, a person in by, or a time in since or until.")
 	}
@@ -182,17 +180,16 @@ func memoriesPage(v *visit) page {
 			v.pager(list.Total),
 		}
 	}
-	choose := func(label, name string, choices ...g.Node) g.Node {
-		return h.Label(g.Text(label+" "), h.Select(h.Name(name), h.Aria("label", label), g.Group(choices)))
-	}
 	return page{title: "Memories", content: g.Group{
 		heading("Memories"),
 		searchForm(
 			searchBox(v.Get("q"), "Search"),
 			choose("Kind", "kind", h.Option(h.Value(""), g.Text("any")), options(memory.Kinds, v.Get("kind"))),
 			choose("State", "state", options(memory.States, cmp.Or(v.Get("state"), "current"))),
-			h.Label(g.Text("About "), h.Input(h.Name("about"), h.Value(v.Get("about")), g.Attr("size", "10"))),
-			h.Label(g.Text("Conversation "), h.Input(h.Name("conversation"), h.Value(v.Get("conversation")), g.Attr("size", "16"))),
+			textField("About", "about", v.Get("about"), 10),
+			textField("Conversation", "conversation", v.Get("conversation"), 16),
+			v.periodFields(),
+			choose("Order", "sort", h.Option(h.Value(""), g.Text("")), options(memory.Sorts, v.Get("sort"))),
 			button("", "Show"),
 		),
 		found,
@@ -210,10 +207,15 @@ func listedMemory(m memory.Memory) g.Node {
 		tag("", m.Kind), g.Text(" "),
 		g.If(m.Pinned, g.Group{tag("warn", "pinned"), g.Text(" ")}),
 		g.If(m.State != "active", g.Group{tag("", m.State), g.Text(" ")}),
+		g.If(m.Doubt() == "in doubt", g.Group{tag("warn", m.Doubt()), g.Text(" ")}),
 		memoryLink(m),
 		h.Div(
 			h.Class("faint"),
-			g.If(!strings.Contains(m.Content, m.Speaker), g.Group{h.Span(h.Dir("auto"), g.Text(m.Speaker)), g.Text(" · ")}),
+			g.If(m.Speaker != "", g.Group{personLink(m.Conversation, store.Person{ID: m.SpeakerID, Name: m.Speaker}), g.Text(" · ")}),
+			g.If(m.About != "" && m.About != m.Speaker, g.Group{
+				g.Text("about "), personLink(m.Conversation, store.Person{ID: m.AboutID, Name: m.About}), g.Text(" · "),
+			}),
+			g.If(periodOf(m) != "", g.Text(periodOf(m)+" · said ")),
 			timeView(m.SaidAt), g.Text(" · "+m.Conversation),
 			g.If(m.Confirmed > 1, g.Textf(" · said %d times", m.Confirmed)),
 		),
@@ -245,9 +247,11 @@ func factsView(m memory.Memory) g.Node {
 	return h.Dl(
 		h.Class("facts"),
 		fact("Kind", g.Text(m.Kind)),
-		fact("State", g.Text(m.State), g.If(m.Pinned, g.Text(", pinned"))),
-		fact("Said by", h.Dir("auto"), g.Text(cmp.Or(m.Speaker, "nobody named"))),
-		g.If(m.About != "", fact("About", g.Text(m.About))),
+		fact("State", g.Text(m.State), g.If(m.Doubt() == "in doubt", g.Text(", in doubt")), g.If(m.Pinned, g.Text(", pinned"))),
+		g.If(m.Attribute != "", fact("States", h.Dir("auto"), g.Text(m.Attribute+": "+m.Value))),
+		g.If(periodOf(m) != "", fact("When", g.Text(periodOf(m)))),
+		fact("Said by", personLink(m.Conversation, store.Person{ID: m.SpeakerID, Name: m.Speaker})),
+		g.If(m.About != "", fact("About", personLink(m.Conversation, store.Person{ID: m.AboutID, Name: m.About}))),
 		fact("Said", timeView(m.SaidAt), g.Text(", "+chat.Counted(m.Confirmed, "time", "times"))),
 		fact("Importance", g.Textf("%.2f", m.Importance)),
 		fact("Saved by", g.Text(m.By)),

@@ -33,6 +33,7 @@ var pages = []struct {
 	{"/c/{name}/messages", "/api/conversations/{conversation}/messages", tab("Messages", messages)},
 	{"/c/{name}/settings", "", tab("Settings", settings)},
 	{"/c/{name}/summaries/{summary}", "/api/conversations/{conversation}/summaries/{summary}", summaryPage},
+	{"/c/{name}/people/{person}", "/api/conversations/{conversation}/people/{person}", personPage},
 	{"/memories", "/api/memories", memoriesPage},
 	{"/memories/{id}", "", memoryPage},
 	{"/usage", "/api/usage", usagePage},
@@ -140,16 +141,21 @@ func section(r *http.Request) string {
 func (v *visit) pager(total int) g.Node {
 	at := v.number("offset", 0)
 	to := func(offset int, rel, text string) g.Node {
-		q := v.URL.Query()
-		q.Del("fragment")
-		q.Set("offset", strconv.Itoa(offset))
-		return h.A(h.Href(v.URL.Path+"?"+q.Encode()), h.Rel(rel), g.Text(text))
+		return h.A(h.Href(v.with("offset", int64(offset))), h.Rel(rel), g.Text(text))
 	}
 	return g.If(at > 0 || pageSize < total, h.Nav(
 		h.Class("pager"), h.Aria("label", "Pages of the list"),
 		g.If(at > 0, to(max(at-pageSize, 0), "prev", "← Previous")),
 		g.If(at+pageSize < total, to(at+pageSize, "next", "Next →")),
 	))
+}
+
+// with returns the address of the page with another number as a parameter.
+func (v *visit) with(name string, number int64) string {
+	q := v.URL.Query()
+	q.Del("fragment")
+	q.Set(name, strconv.FormatInt(number, 10))
+	return v.URL.EscapedPath() + "?" + q.Encode()
 }
 
 func apiOf(name string) string { return "/api/conversations/" + url.PathEscape(name) }

@@ -4,20 +4,22 @@ package web
 
 import (
 	"fmt"
-
-	"cairn/channel/report"
+	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
+
+	"cairn/channel/report"
+	"cairn/memory"
 )
 
 func messages(v *visit) page {
 	path := pageOf(v.name()) + "/messages"
-	q := v.Get("q")
+	q := v.question()
 	before := v.Get("before")
 	list := ask(v, listMessages)
 	var stack []report.StackEntry
-	if q == "" {
+	if q.IsEmpty() {
 		all := ask(v, v.endpoints.conversations.summaries)
 		stack = append(all.Past.Earlier, all.Stack...)
 	}
@@ -25,17 +27,32 @@ func messages(v *visit) page {
 	var later g.Node // if the page does not end with the newest message
 	if n := len(list.Messages); n > 0 {
 		view = messagesView(v.name(), list.Messages, stack)
-		if end := list.Messages[n-1].Seq + 1; before == fmt.Sprint(end) {
+		if end := list.Messages[n-1].Seq + 1; q.IsEmpty() && before == fmt.Sprint(end) {
 			later = h.A(h.Href(messagesBefore(v.name(), end+pageSize)), g.Text("↓ Later messages"))
 		}
 	}
 	return page{content: g.Group{
-		searchForm(searchBox(q, "Search messages"), button("", "Search")),
-		g.If(q != "", faint(g.Text("The best first. "), h.A(h.Href(path), g.Text("All messages")))),
-		earlierLink(v.name(), list),
+		searchForm(
+			searchBox(q.Text, "Search messages"), textField("By", "by", q.By, 10), v.periodFields(),
+			choose("Order", "order", h.Option(h.Value(""), g.Text("")), options(memory.Orders, q.Order)), button("", "Search"),
+		),
+		g.If(!q.IsEmpty(), faint(g.Text("The "+order(q)+" first. "), h.A(h.Href(path), g.Text("All messages")))),
+		g.If(q.IsEmpty(), earlierLink(v.name(), list)),
 		view,
-		g.If(before != "", h.P(h.Class("pager"), later, h.A(h.Href(path), g.Text("The newest messages")))),
+		g.If(!q.IsEmpty() && list.Before > 0, h.P(h.Class("pager"), h.A(h.Href(v.with("before", list.Before)), g.Text("↓ Earlier messages")))),
+		g.If(q.IsEmpty() && before != "", h.P(h.Class("pager"), later, h.A(h.Href(path), g.Text("The newest messages")))),
 	}}
+}
+
+// order says which of the messages that a search found come first.
+func order(q memory.Question) string {
+	switch {
+	case q.Order != "":
+		return q.Order
+	case strings.TrimSpace(q.Text) == "":
+		return "newest"
+	}
+	return "best"
 }
 
 func earlierLink(conversation string, list messageList) g.Node {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +19,8 @@ import (
 
 	"cairn/channel"
 	"cairn/chat"
+	"cairn/llm"
+	"cairn/store"
 )
 
 // sections are the pages that every page links, except for the login.
@@ -108,6 +111,20 @@ func searchBox(value, label string) g.Node {
 	return h.Input(h.Type("search"), h.Name("q"), h.Value(value), h.Placeholder(label), h.Aria("label", label))
 }
 
+// choose is a choice in a form.
+func choose(label, name string, choices ...g.Node) g.Node {
+	return h.Label(g.Text(label+" "), h.Select(h.Name(name), h.Aria("label", label), g.Group(choices)))
+}
+
+func textField(label, name, value string, size int) g.Node {
+	return h.Label(g.Text(label+" "), h.Input(h.Name(name), h.Value(value), g.Attr("size", strconv.Itoa(size))))
+}
+
+// periodFields are the fields of a form for a time in the past.
+func (v *visit) periodFields() g.Node {
+	return g.Group{textField("Since", "since", v.Get("since"), 10), textField("Until", "until", v.Get("until"), 10)}
+}
+
 func hidden(name, value string) g.Node {
 	return h.Input(h.Type("hidden"), h.Name(name), h.Value(value))
 }
@@ -181,19 +198,24 @@ func quotedView(conversation string, m chat.Record, match string, id g.Node) g.N
 	if !strings.Contains(m.Text, match) {
 		content = g.Group{longText("", match)}
 	}
+	by := g.Text(cmp.Or(m.Author, m.Tool, string(m.Role)))
+	if m.Role == llm.RoleUser && m.Author != "" {
+		by = personLink(conversation, store.Person{ID: m.AuthorID, Name: m.Author})
+	}
 	return h.Article(
 		h.Class("message "+string(m.Role)), id,
 		h.Header(
-			h.B(h.Dir("auto"), g.Text(cmp.Or(m.Author, m.Tool, string(m.Role)))), g.Text(" "),
-			h.A(
-				h.Class("faint"), h.Href(messagesBefore(conversation, m.Seq+pageSize/2)+fmt.Sprint("#m", m.Seq)),
-				g.Text(fmt.Sprint("#", m.Seq)),
-			),
-			g.Text(" "),
+			h.B(h.Dir("auto"), by), g.Text(" "), messageLink(conversation, m.Seq), g.Text(" "),
 			h.Span(h.Class("faint"), timeView(m.Time)),
 		),
 		content,
 	)
+}
+
+// messageLink leads to a message among its conversation's messages.
+func messageLink(conversation string, seq int64) g.Node {
+	number := fmt.Sprint("m", seq)
+	return h.A(h.Class("faint"), h.Href(messagesBefore(conversation, seq+pageSize/2)+"#"+number), g.Text("#"+number[1:]))
 }
 
 func messageViews(conversation string, all []chat.Record) g.Node {
