@@ -26,7 +26,7 @@ var everyCommand = []struct {
 		"/compact", "/compact", "/undo", "/undo", "/compact tea", "/context", "/summaries", "/summaries 1", "/summaries 1 1", "/summaries 9", "/summaries x",
 		"/summaries edit 1 1 tea", "/summaries edit 1 1", "/summaries edit 1 77 x", "/summaries 2", "/expand 1", "/expand 9", "/expand x", "/pin", "/pin #1", "/pin #1",
 		"/pin #999", "/pins", "/unpin #1", "/unpin 5", "/unpin x", "/pins", "/memories", "/remember the tea is green", "/remember the tea is green", "/remember",
-		"/remember server: x", "/memories", "/memories kind:fact", "/memories kind:x", "/memories pin 1", "/memories unpin 1", "/memories restore 1", "/memories restore 7",
+		"/remember server: x", "/memories", "/memories kind:fact", "/memories kind:x", "/memories state:x", "/memories about:me state:known", "/memories pin 1", "/memories unpin 1", "/memories restore 1", "/memories restore 7",
 		"/forget 1", "/memories", "/memories restore 1", "/forget tea", "/forget", "/recall tea", "/recall zzz", "/recall", "/recall by:zzz", "/recall tea order:x", "/recall since:soon", "/forget me", "/forget me now", "/forget me everywhere",
 		"/optout", "/optout off", "/optout x", "/ask", "/ask @nobody count", "/ask @marvin count the ships", "/tasks", "/tasks stop 1", "/tasks stop 9", "/tasks x", "/tasks",
 		"/stop", "/pause", "/resume", "/pause everywhere", "/pause x", "/settings", "/settings focus tea", "/settings keep_first x", "/settings keep_first 1", "/settings keep_frist 1",

@@ -43,10 +43,10 @@ func (q Question) IsEmpty() bool {
 // SaysMe reports whether By is a word for the person who asks, such as "me".
 func SaysMe(by string) bool { return search.SaysMe(by) }
 
-// Memories returns the filter of memories with the same words, person, time and order.
+// Memories returns the filter of memories with the same words, person, time and order: those that are recalled, and what was true before.
 func (q Question) Memories() Filter {
 	sort := map[string]string{newest: "said", oldest: "oldest"}[q.Order]
-	return Filter{Query: q.Text, Asker: q.Asker, About: q.By, Since: q.Since, Until: q.Until, Sort: sort, Limit: q.Limit}
+	return Filter{Query: q.Text, Asker: q.Asker, About: q.By, State: "known", Since: q.Since, Until: q.Until, Sort: sort, Limit: q.Limit}
 }
 
 // Found is a message that a recall found.

@@ -72,7 +72,6 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (llm.Res
 	}
 	filter := q.Memories()
 	filter.Kind = s.Kind
-	filter.State = "known"
 	filter.About = string(s.About)
 	found, total, err := Of(b.c).List(ctx, filter)
 	if err != nil {

@@ -23,6 +23,9 @@ type MemoryFilter struct {
 // hasEnded is the condition that a memory has ended, at the time in its argument.
 const hasEnded = "(NOT pinned AND expires_at IS NOT NULL AND expires_at <= ?)"
 
+// sameValue is the condition that memory m was superseded by one that says the same and knows more of its time.
+const sameValue = `EXISTS (SELECT 1 FROM memories b WHERE b.id = m.superseded_by AND b.slot = m.slot AND lower(b.value) = lower(m.value))`
+
 // conditions are joined by AND.
 type conditions struct {
 	all  []string
@@ -47,7 +50,7 @@ func (f MemoryFilter) where(in scopeIDs) (condition string, args []any) {
 	case "current":
 		cs.add("state = 'active'")
 	case "known":
-		cs.add("(state = 'active' AND NOT "+hasEnded+" OR state = 'superseded' AND slot <> '')", nowMillis())
+		cs.add("(state = 'active' AND NOT "+hasEnded+" OR state = 'superseded' AND slot <> '' AND NOT "+sameValue+")", nowMillis())
 	case "all":
 	default:
 		cs.add("state = ?", f.State)

@@ -197,7 +197,7 @@ func (vs MemoryVectors) Set(encoder int64, of VectorSource, vector []byte) {
 func (sm ScopedMemories) EachVector(encoder int64, filter MemoryFilter, limit int, f func(id int64, vector []byte)) {
 	chosen, args := filter.where(sm.in)
 	eachVector(sm.tx, f, `SELECT memory, vector FROM memory_vectors WHERE encoder = ? AND vector <> x''
-		AND memory IN (SELECT id FROM memories WHERE `+chosen+`) ORDER BY memory DESC LIMIT ?`, append(append([]any{encoder}, args...), limit)...)
+		AND memory IN (SELECT id FROM memories m WHERE `+chosen+`) ORDER BY memory DESC LIMIT ?`, append(append([]any{encoder}, args...), limit)...)
 }
 
 // dropVectors deletes the vectors of what a person of the connector has said, and of memories of it or about them.

@@ -34,7 +34,7 @@ func messages(v *visit) page {
 	return page{content: g.Group{
 		searchForm(
 			searchBox(q.Text, "Search messages"), textField("By", "by", q.By, 10), v.periodFields(),
-			choose("Order", "order", h.Option(h.Value(""), g.Text("")), options(memory.Orders, q.Order)), button("", "Search"),
+			choose("Order", "order", h.Option(h.Value(""), g.Text("default")), options(memory.Orders, q.Order)), button("", "Search"),
 		),
 		g.If(!q.IsEmpty(), faint(g.Text("The "+order(q)+" first. "), h.A(h.Href(path), g.Text("All messages")))),
 		g.If(q.IsEmpty(), earlierLink(v.name(), list)),

@@ -68,10 +68,10 @@ func personPage(v *visit) page {
 	}
 	v.Set("limit", strconv.Itoa(shownMessages))
 	a := ask(v, showPerson)
-	head := heading(
-		cmp.Or(a.Name, a.ID), g.If(a.ID != "" && a.ID != a.Name, h.Span(h.Class("faint"), g.Text(a.ID))),
-		conversationTabs(name, ""),
-	)
+	called, err := v.conversation.Transcript().Called(v.Context())
+	v.fail(err)
+	place := h.Span(h.Class("faint"), h.Dir("auto"), g.If(a.ID != a.Name, g.Text(a.ID+" ")), g.Text("in "+called))
+	head := heading(cmp.Or(a.Name, a.ID), place, conversationTabs(name, ""))
 	view := g.Group{
 		g.If(a.OptedOut, note(g.Text("Opted out of memories: no new ones are saved of what they write, and none about them."))),
 		namesakesView(name, a),
@@ -104,7 +104,7 @@ func profileView(name string, a personAnswer) g.Node {
 	return g.Group{
 		section("True now", a.Now, factsTable),
 		section("In doubt", a.Doubt, func(all []memory.Memory) g.Node {
-			return g.Group{faint(g.Text("These contradict each other, and nobody knows which is true. Forget the wrong one.")), factsTable(all)}
+			return g.Group{faint(g.Text("These contradict each other. Open the wrong one to forget it.")), factsTable(all)}
 		}),
 		section("What was", a.Past, factsTable),
 		section("Other memories", a.Other, func(all []memory.Memory) g.Node {
@@ -115,21 +115,21 @@ func profileView(name string, a personAnswer) g.Node {
 
 // factsTable shows memories that state facts: what, since when, and who said so where.
 func factsTable(all []memory.Memory) g.Node {
-	return table("list facts-of", []string{"What", "Value", "When", "Said"}, all, func(m memory.Memory) []g.Node {
+	return table("list of-person", []string{"What", "Value", "When", "Said"}, all, func(m memory.Memory) []g.Node {
 		return []g.Node{
 			h.Span(h.Dir("auto"), g.Text(m.Attribute)),
-			g.Group{
+			h.Div(
 				h.A(h.Href(memoryPageOf(m.ID)), h.Dir("auto"), g.Text(m.Value)), g.If(m.Pinned, g.Group{g.Text(" "), tag("warn", "pinned")}),
 				h.Div(h.Class("faint"), h.Dir("auto"), g.Text(m.Content)),
-			},
-			g.Text(cmp.Or(periodOf(m), "–")),
-			g.Group{
+			),
+			g.Text(periodOf(m)),
+			h.Div(
 				personLink(m.Conversation, store.Person{ID: m.SpeakerID, Name: m.Speaker}), g.Text(" "),
 				h.Span(h.Class("faint"), timeView(m.SaidAt), g.If(m.Confirmed > 1, g.Textf(", %d times", m.Confirmed))),
 				g.Map(m.Sources[:min(len(m.Sources), shownSources)], func(seq int64) g.Node {
 					return g.Group{g.Text(" "), messageLink(m.Conversation, seq)}
 				}),
-			},
+			),
 		}
 	})
 }
@@ -137,12 +137,12 @@ func factsTable(all []memory.Memory) g.Node {
 // shownSources is how many messages a row of a table links.
 const shownSources = 3
 
-// periodOf says when a memory is or was true: "since May 2022", "2019 to May 2022"; "" if nobody said.
+// periodOf says when a memory is or was true, or when it happens: "since May 2022", "2019 to May 2022"; "" if nobody said.
 func periodOf(m memory.Memory) string {
 	since := memory.ShownPeriod(m.Since, chat.DateFormat)
 	end := memory.ShownPeriod(m.End(), chat.DateFormat)
 	switch {
-	case since != "" && since == end:
+	case since != "" && (since == end || end == "" && m.Kind == "event"):
 		return since
 	case since != "" && end != "":
 		return since + " to " + end

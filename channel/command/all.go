@@ -45,7 +45,12 @@ var all = []Command{
 	},
 	{
 		Name: "memories", Help: "list or search my memories; pin, unpin or restore one", run: runMemories,
-		Args: []Arg{{Name: "query", Help: "words to look for, kind:decision, page:2; or pin, unpin or restore and a number"}},
+		Args: []Arg{
+			{Name: "query", Help: "words to look for, kind:decision, page:2; or pin, unpin or restore and a number"},
+			{Name: "about", Help: "only those about this person: a name, or me", Named: true, Suggests: true},
+			{Name: "state", Help: "known: also what was true before; current: what has ended, too", Named: true, Choices: []string{"current", "known"}},
+		},
+		suggest: suggestPeople,
 	},
 	{
 		Name: "recall", Help: "search the messages and memories of this conversation", run: runRecall,

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ func listMemories(ctx context.Context, c *Call) (Answer, error) {
 	}
 	found, total, err := memory.Of(c.Records).List(ctx, f)
 	switch {
-	case total == 0 && f.Query == "" && f.Kind == "":
+	case total == 0 && f.Query == "" && f.Kind == "" && f.About == "":
 		return Answer{Text: c.Speaker.Sayf("No memories from this conversation yet. I save them when older messages are summarized, or with /remember.")}, err
 	case len(found) == 0:
 		return Answer{Text: "No memories here match that."}, err
@@ -72,11 +73,18 @@ func listMemories(ctx context.Context, c *Call) (Answer, error) {
 	return answer, nil
 }
 
-// filterOf reads the arguments of a list: words to look for, "kind:KIND" and "page:N".
+// filterOf reads the arguments of a list: words to look for, "kind:KIND", "about:NAME", "state:known" and "page:N".
 func filterOf(c *Call) (memory.Filter, error) {
-	f := memory.Filter{Asker: c.Who.Name, State: "current", Limit: memoriesShown}
+	text, values := c.Command.options(c.Args)
+	f := memory.Filter{Asker: c.Who.Name, About: values["about"], State: cmp.Or(strings.ToLower(values["state"]), "current"), Limit: memoriesShown}
+	if f.State != "current" && f.State != "known" { // what was forgotten is not for all to read
+		return f, sentences.NewProblem(fmt.Sprintf("There is no state %q. Use current or known.", f.State))
+	}
+	if memory.SaysMe(f.About) && c.Who.ID != "" {
+		f.About = c.Who.ID
+	}
 	var words []string
-	for _, word := range strings.Fields(c.Args) {
+	for _, word := range strings.Fields(text) {
 		option, value, set := strings.Cut(strings.ToLower(word), ":")
 		n, _ := strconv.Atoi(value)
 		kind := memoryKind(c.Speaker, value)
