@@ -46,7 +46,7 @@ func authorsOf(by, asker string, people []store.Person) (authors []store.Person,
 func unknownPerson(name string, people []store.Person) *PersonError {
 	unknown := &PersonError{Name: chat.OneLine(name)}
 	for _, p := range people {
-		if len(unknown.Known) < maxKnown && !slices.Contains(unknown.Known, p.Name) {
+		if len(unknown.Known) < maxKnown && p.Name != "" && !slices.Contains(unknown.Known, p.Name) {
 			unknown.Known = append(unknown.Known, p.Name)
 		}
 	}

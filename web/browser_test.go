@@ -40,10 +40,11 @@ func pagesInBrowser(t *testing.T) {
 	summary := get[conversationAnswer](r, at(here, "")).Stack[0].ID
 	memory := get[memoryList](r, "/api/memories").Memories[0].ID
 	path := strings.NewReplacer("{$}", "", "/c/{name}", pageOf(here), "/chat/{chat}", "/chat/general",
-		"summaries/{summary}", fmt.Sprint("summaries/", summary), "memories/{id}", fmt.Sprint("memories/", memory))
+		"summaries/{summary}", fmt.Sprint("summaries/", summary), "memories/{id}", fmt.Sprint("memories/", memory), "{person}", "ada")
 	paths := map[string]string{
 		"hostile":          pageOf("terminal:" + hostile),
 		"hostile messages": pageOf("terminal:"+hostile) + "/messages",
+		"person":           r.people(),
 		"lines":            summaryPageOf("terminal:lines", r.lined),
 		"search":           pageOf(here) + "/messages?q=" + url.QueryEscape(hostile),
 	}

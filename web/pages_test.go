@@ -14,7 +14,6 @@ import (
 	"cairn/channel"
 	"cairn/chat"
 	"cairn/llm"
-	"cairn/memory"
 	"cairn/simulate"
 	"cairn/store"
 	"cairn/testkit/channeltest"
@@ -167,12 +166,6 @@ func TestOverviewOfARange(t *testing.T) {
 	check.Contains(t, "the overview of a range", ranged, `value="10"`, `value="20"`, ">12</text>")
 	check.Lacks(t, "the overview of a range", ranged, ">30</text>")
 	r.page(422, pageOf(here)+"?from=20&to=10")
-}
-
-func TestMemoryNamesItsSpeakerOnce(t *testing.T) {
-	for _, content := range []string{"Ada: I prefer green tea", "The gate is green"} {
-		check.Equal(t, content, strings.Count(rendered(t, listedMemory(memory.Memory{Memory: store.Memory{Speaker: "Ada", Content: content}})), "Ada"), 1)
-	}
 }
 
 func rendered(t *testing.T, node g.Node) string {
