@@ -1,6 +1,7 @@
 package channel_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,4 +33,17 @@ func TestRecallSaysWhenFactsAreTrue(t *testing.T) {
 	block := r.askForTurnContext("Where does Ophelia live?")
 	check.Contains(t, "turn context", block, `"Ophelia lives in Lisbon" (identity, since 2022-05, said by Ada on `, `"Ophelia lives in Oslo" (identity, was so until 2022-05, said by Ada on `)
 	check.That(t, strings.Index(block, "Lisbon\" (") < strings.Index(block, "Oslo\" ("), "what is true now comes first: %s", block)
+
+	const is, was = "Ophelia lives in Lisbon (Ada, since May 2022, said ", "Ophelia lives in Oslo (Ada, "
+	for line, wants := range map[string][]string{
+		"/recall where does Ophelia live?":     {is, was, "was so until May 2022, superseded by "},
+		"/memories about:me state:known":       {is, was, "was so until May 2022, superseded by "},
+		"/memories Oslo state:known about:Ada": {was},
+		"/memories":                            {is},
+		"/memories state:forgotten":            {"There is no state \"forgotten\". Use current or known."},
+		"/memories about:Ophelia":              {"No memories here match that."},
+	} {
+		text := r.says(ada, place, line, wants...)
+		check.Equal(t, line+" shows what was", strings.Contains(text, "lives in Oslo"), slices.Contains(wants, was))
+	}
 }

@@ -150,6 +150,7 @@ func (m mcpTools) readers() {
 	for _, t := range []struct{ name, call, required, description string }{
 		{"conversations", "GET /api/conversations", "", "List the conversations, the one with the newest message first, with how full each one's window is."},
 		{"recall", "GET /api/recall", "conversation", "Search the messages and memories of a conversation, best first, or list those of a person or a time."},
+		{"person", one + "people/{person}?limit=10", "conversation person", "Show what is known of a person in a conversation: what is true now, what was, what is in doubt, and their newest messages."},
 		{"memory_list", "GET /api/memories", "", "List what the bot remembers, newest first."},
 		{"memory_search", "GET /api/memories", "query", "Search what the bot remembers, best first."},
 		{"memory_show", "GET /api/memories/{id}", "id", "Show a memory, the messages it came from, and what superseded what."},
@@ -193,7 +194,7 @@ func (m mcpTools) resources() {
 		m.server.AddResource(&sdk.Resource{URI: resourceScheme + path, Name: path, Description: about, MIMEType: kind}, read)
 	}
 	const one = "conversations/{conversation}"
-	for _, path := range []string{one, one + "/messages", one + "/summaries", one + "/summaries/{summary}", "memories/{id}"} {
+	for _, path := range []string{one, one + "/messages", one + "/people/{person}", one + "/summaries", one + "/summaries/{summary}", "memories/{id}"} {
 		about := m.route("GET /api/" + path).summary
 		template := &sdk.ResourceTemplate{URITemplate: resourceScheme + path, Name: path, Description: about, MIMEType: kind}
 		m.server.AddResourceTemplate(template, read)

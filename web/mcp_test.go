@@ -87,6 +87,10 @@ func TestMCPReadTools(t *testing.T) {
 	calls(t, s, "memory_list", given{"kind": "wish"}, "refused: wish does not equal any of")
 	calls(t, s, "memory_list", given{"knd": "fact"}, "refused: knd")
 	calls(t, s, "memory_search", given{"query": "gate", "kind": "fact"}, "the gate opens at noon")
+	r.people()
+	calls(t, s, "person", given{"conversation": of, "person": "1"}, `"ended":"2022-05"`)
+	calls(t, s, "person", given{"conversation": of, "person": "Eve"}, "refused: nobody here is called")
+	calls(t, s, "recall", given{"conversation": of, "query": "home Oslo", "by": "1"}, `"state":"superseded"`)
 	calls(t, s, "memory_show", given{"id": memory.ID}, "the gate opens at noon")
 	calls(t, s, "memory_show", given{"id": 9999}, "refused: There is nothing with that name or number")
 	calls(t, s, "memory_show", given{}, "refused: id")
@@ -103,7 +107,7 @@ func TestMCPReadTools(t *testing.T) {
 	}}
 	check.ErrorContains(t, "a long answer", check.ErrorOf(long.ask(t.Context(), "GET", "", nil, nil)), "ask for less with limit")
 	tools := must(s.ListTools(t.Context(), nil)).Tools
-	check.Equal(t, "tools", len(tools), 9)
+	check.Equal(t, "tools", len(tools), 10)
 	check.That(t, !slices.ContainsFunc(tools, func(tool *sdk.Tool) bool { return !tool.Annotations.ReadOnlyHint }), "one of them writes")
 
 	read := func(uri string) (string, error) {
@@ -121,7 +125,7 @@ func TestMCPReadTools(t *testing.T) {
 		text, err := read(uri)
 		check.That(t, err != nil, "%s: %.100s", uri, text)
 	}
-	check.Len(t, "templates", must(s.ListResourceTemplates(t.Context(), nil)).ResourceTemplates, 5)
+	check.Len(t, "templates", must(s.ListResourceTemplates(t.Context(), nil)).ResourceTemplates, 6)
 }
 
 func TestMCPWriteTools(t *testing.T) {
