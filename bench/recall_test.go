@@ -136,11 +136,11 @@ func TestRetentionFloor(t *testing.T) {
 		sum.add(of)
 		here := of.mean()
 		check.That(t, here.Questions >= 8, "%s: only %d questions are about what left the window", r.name, here.Questions)
-		check.That(t, here.Context.Evidence >= 0.31 && here.Memories.Evidence >= 0.62 && here.Transcript.Evidence >= 0.94, "%s: too little was kept: %+v", r.name, here)
+		check.That(t, here.Context.Evidence >= 0.31 && here.Memories.Evidence >= 0.54 && here.Transcript.Evidence >= 0.94, "%s: too little was kept: %+v", r.name, here)
 	}
 	k := sum.mean()
 	check.That(t, k.Context.Answer >= 0.54 && k.Context.Evidence >= 0.49, "the context holds %+v", k.Context)
-	check.That(t, k.Memories.Answer >= 0.63 && k.Memories.Evidence >= 0.64, "with memory search: %+v", k.Memories)
+	check.That(t, k.Memories.Answer >= 0.61 && k.Memories.Evidence >= 0.64, "with memory search: %+v", k.Memories)
 	check.That(t, k.Transcript.Answer >= 0.90 && k.Transcript.Evidence >= 0.97, "with transcript search: %+v", k.Transcript)
 }
 

@@ -218,7 +218,7 @@ func TestDocsShowWhatCommandsPrint(t *testing.T) {
 	p := fillGarden(t)
 	times := regexp.MustCompile(`(saved at    |answered in )\S+( \d\d:\d\d)?`)
 	for command, page := range map[string]string{
-		"context": "quickstart.md", "recall who_keeps_bees? --limit 2": "quickstart.md", "memories show 6": "memories.md",
+		"context": "quickstart.md", "recall who_keeps_bees? --limit 2": "quickstart.md", "memories show 7": "memories.md",
 		"purge --user Ines --dry-run": "privacy.md", "doctor": "troubleshooting.md",
 	} {
 		out := p.run("", strings.Fields(strings.ReplaceAll(command, "_", " "))...).out
