@@ -62,19 +62,18 @@ type Attachment struct {
 
 // Record is the external form of a message: in `cairn transcript --json`, over HTTP, and as a text for people.
 type Record struct {
-	Seq    int64     `json:"seq"`
-	ID     string    `json:"id"` // the platform's
-	Role   llm.Role  `json:"role"`
-	Author string    `json:"author"`
-	Time   time.Time `json:"time"`
-	Text   string    `json:"text"`
-	With   []With    `json:"attachments,omitempty"`
+	Seq      int64     `json:"seq"`
+	ID       string    `json:"id"` // the platform's
+	Role     llm.Role  `json:"role"`
+	Author   string    `json:"author"`
+	AuthorID string    `json:"author_id,omitempty" jsonschema:"the platform's, of a person"`
+	Time     time.Time `json:"time"`
+	Text     string    `json:"text"`
+	With     []With    `json:"attachments,omitempty"`
 
 	Calls  []llm.Call `json:"calls,omitempty" jsonschema:"calls of tools, by the model"`
 	Tool   string     `json:"tool,omitempty" jsonschema:"name of the tool whose result it is"`
 	CallID string     `json:"call_id,omitempty" jsonschema:"id of the call that it answers"`
-
-	AuthorID string `json:"author_id,omitempty" jsonschema:"the platform's, of a person"`
 
 	of Message // for String
 }
