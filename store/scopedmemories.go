@@ -65,8 +65,9 @@ func (f MemoryFilter) where(in scopeIDs) (condition string, args []any) {
 		cs.add("said_at < ?", f.Until.UnixMilli())
 	}
 	if f.About != nil {
-		cs.add("("+subject+" IN (SELECT value FROM json_each(?)) OR "+aboutOf+" IN (SELECT value FROM json_each(?) WHERE value <> ''))",
-			listOf(f.About), listOf(f.About))
+		const among = " IN (SELECT value FROM json_each(?))"
+		cs.add("("+subject+among+" OR m.id IN (SELECT memory FROM memory_people WHERE author_id"+among+") AND "+aboutOf+among+")",
+			listOf(f.About), listOf(f.About), listOf(f.About))
 	}
 	return strings.Join(cs.all, " AND "), cs.args
 }
