@@ -25,7 +25,7 @@ type benchmark struct {
 func benchmarks() []*benchmark {
 	return []*benchmark{
 		newLoad(), newTurn(), newIdle(), newStart(), newImport(), newCrash(), newFaults(), newModels(), newLatency(),
-		newCost(), newTools(), newRecall(), newJudge(), newRetention(), newPrompts(),
+		newCost(), newTools(), newRecall(), newFacts(), newJudge(), newRetention(), newPrompts(),
 	}
 }
 

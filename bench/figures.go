@@ -70,26 +70,38 @@ func meanOf(all []outcome) (mean outcome) {
 	return mean
 }
 
-// intervals returns the 95 % confidence intervals of the means, by bootstrapping: the same ones each time.
+// intervals returns the 95 % confidence intervals of the means.
 func intervals(all []outcome) (low, high outcome) {
-	if len(all) == 0 {
-		return low, high
-	}
-	r := rand.New(rand.NewPCG(1, 1))
-	var means [measures][]float64
-	for range 1000 {
-		drawn := make([]outcome, len(all))
-		for i := range drawn {
-			drawn[i] = all[r.IntN(len(all))]
+	for m := range measures {
+		var values []float64
+		for _, o := range all {
+			values = append(values, o[m])
 		}
-		for m, mean := range meanOf(drawn) {
-			means[m] = append(means[m], mean)
-		}
-	}
-	for m := range means {
-		slices.Sort(means[m])
-		low[m] = means[m][25]
-		high[m] = means[m][974]
+		low[m], high[m] = interval(values)
 	}
 	return low, high
+}
+
+// interval returns the 95 % confidence interval of the mean of values, by bootstrapping: the same one each time.
+func interval(values []float64) (low, high float64) {
+	if len(values) == 0 {
+		return 0, 0
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	means := make([]float64, 1000)
+	for i := range means {
+		for range values {
+			means[i] += values[r.IntN(len(values))] / float64(len(values))
+		}
+	}
+	slices.Sort(means)
+	return means[25], means[974]
+}
+
+// mean returns the mean of values; 0 of none.
+func mean(values []float64) (sum float64) {
+	for _, v := range values {
+		sum += v / float64(len(values))
+	}
+	return sum
 }

@@ -72,7 +72,7 @@ func newRoot(out, progress io.Writer) *cobra.Command {
 		Use:   "bench",
 		Short: "Measure Cairn",
 		Long: `Bench measures the real engine on real files with a scripted model, so that a run needs no key,
-costs nothing and can be repeated; only "prompts" calls a model that you name. It writes to the temporary folder, and removes its files.
+costs nothing and can be repeated; only "prompts" and "facts" call a model that you name. It writes to the temporary folder, and removes its files.
 
 ` + exitHelp,
 		Example: `  go run ./bench load --minutes 3    a thousand concurrent channels

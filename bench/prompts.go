@@ -5,13 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
-	"cairn/llm"
-	"cairn/llm/anthropic"
-	"cairn/llm/openai"
 	"cairn/prompts"
 )
 
@@ -47,35 +43,19 @@ that were summarized, shares from 0 to 1.
 
 // promptOptions are the flags of the benchmark.
 type promptOptions struct {
-	model     string
-	provider  string
-	baseURL   string
-	keyEnv    string // the environment variable with the key; "": that of the provider, for its own address
+	modelServer
 	languages []string
-	window    int // of the model, in tokens; 0: as its server says
 	span      int // messages
 	spans     int // most spans of a recording
 }
-
-// The providers that --provider names, with the variable that has the key for their own address.
-const (
-	providerOpenAI    = "openai"
-	providerAnthropic = "anthropic"
-)
-
-var keyVariables = map[string]string{providerOpenAI: "OPENAI_API_KEY", providerAnthropic: "ANTHROPIC_API_KEY"}
 
 func newPrompts() *benchmark {
 	var o promptOptions
 	b := newBenchmark("prompts DIR", "What a real model makes of the worker's prompts", promptsHelp, func(ctx context.Context, s *screen, dirs []string) (result, error) {
 		return measurePrompts(ctx, s, dirs[0], o)
 	})
-	b.Flags().StringVar(&o.model, "model", "", "`NAME` of the model; required")
-	b.Flags().StringVar(&o.provider, "provider", providerOpenAI, "`NAME` of the server's interface: openai or anthropic")
-	b.Flags().StringVar(&o.baseURL, "base-url", "", "`URL` of the server, up to and including /v1; the provider's own if empty")
-	b.Flags().StringVar(&o.keyEnv, "key-env", "", "`VARIABLE` with the key for --base-url; none is sent if empty")
+	o.addTo(b, "`NAME` of the model; required")
 	b.Flags().StringSliceVar(&o.languages, "languages", []string{prompts.English}, "`CODE,…` languages of the prompts: "+strings.Join(prompts.Languages, ", "))
-	b.integer(&o.window, "window", 0, 0, 10_000_000, "`N` tokens of the model's window; 0: as its server says")
 	b.integer(&o.span, "span", 60, 5, 2000, "`N` messages in a span")
 	b.integer(&o.spans, "spans", 5, 1, 10_000, "`N` spans of a recording at most, evenly distributed")
 	b.checks = append(b.checks, func() error { return wrongUse(b.Command, o.check()) })
@@ -86,37 +66,12 @@ func (o promptOptions) check() error {
 	if o.model == "" {
 		return errors.New("--model is missing: this benchmark asks a real model, e.g. --model qwen3 --base-url http://127.0.0.1:11434/v1")
 	}
-	if keyVariables[o.provider] == "" {
-		return fmt.Errorf("--provider %s: must be openai or anthropic", o.provider)
-	}
 	for _, language := range o.languages {
 		if !slices.Contains(prompts.Languages, language) {
 			return fmt.Errorf("--languages %s: must be of %s", language, strings.Join(prompts.Languages, ", "))
 		}
 	}
-	if o.keyEnv != "" && os.Getenv(o.keyEnv) == "" {
-		return fmt.Errorf("--key-env %s: the variable is empty", o.keyEnv)
-	}
 	return nil
-}
-
-// learningModel is a model behind a server, which keeps what is learned about it.
-type learningModel interface {
-	llm.Model
-	llm.Learner
-}
-
-// connect returns the model. The key of a provider goes to no other address.
-func (o promptOptions) connect() (learningModel, error) {
-	key := os.Getenv(o.keyEnv)
-	if o.keyEnv == "" && o.baseURL == "" {
-		key = os.Getenv(keyVariables[o.provider])
-	}
-	at := openai.Options{BaseURL: o.baseURL, APIKey: key, Model: o.model, Window: o.window}
-	if o.provider == providerAnthropic {
-		return anthropic.New(at)
-	}
-	return openai.New(at)
 }
 
 // promptResults is the result.

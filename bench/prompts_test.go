@@ -97,7 +97,7 @@ func TestPromptsNeedAModel(t *testing.T) {
 func TestKeyOfAProviderGoesToNoOtherServer(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sesame")
 	t.Setenv("OTHER_KEY", "other")
-	for want, o := range map[string]promptOptions{
+	for want, o := range map[string]modelServer{
 		"Bearer sesame": {},
 		"":              {baseURL: "http://127.0.0.1:1/v1"},
 		"Bearer other":  {baseURL: "http://127.0.0.1:1/v1", keyEnv: "OTHER_KEY"},

@@ -104,30 +104,42 @@ func (t promptTrial) summarize(ctx context.Context, n, from int) (r spanResult, 
 	if err != nil {
 		return r, err
 	}
-	run := &promptRun{ctx: ctx}
-	policy := compactor.DefaultPolicy()
-	policy.KeepFirst = 0
-	policy.KeepLastN = end - from - t.span
-	c, err := compactor.Open(ctx, compactor.Options{
-		Records: memory.Of(conv).Records(), Window: func() int { return promptWindow },
-		Policy: func() compactor.Policy { return policy },
-		System: prompts.In(t.language).System, Language: t.language,
-		Worker: observedModel{t.model, run}, Spend: run.spend, Spent: run.spent, Strategy: run.strategy, Log: slog.New(run),
-	})
+	r, err = summarizeAllBut(ctx, conv, end-from-t.span, t.model, t.language)
 	if err != nil {
 		return r, err
 	}
+	r.memories, err = savedBy(ctx, conv)
+	return r, err
+}
+
+// summarizeAllBut has a model summarize a conversation but for its last messages; without a model the extractive summarizer does.
+func summarizeAllBut(ctx context.Context, conv *store.Conversation, last int, model learningModel, language string) (spanResult, error) {
+	run := &promptRun{ctx: ctx}
+	policy := compactor.DefaultPolicy()
+	policy.KeepFirst = 0
+	policy.KeepLastN = last
+	var worker llm.Model
+	if model != nil {
+		worker = observedModel{model, run}
+		run.failure = errors.New("nothing was old enough to summarize")
+	}
+	c, err := compactor.Open(ctx, compactor.Options{
+		Records: memory.Of(conv).Records(), Window: func() int { return promptWindow },
+		Policy: func() compactor.Policy { return policy },
+		System: prompts.In(language).System, Language: language,
+		Worker: worker, Spend: run.spend, Spent: run.spent, Strategy: run.strategy, Log: slog.New(run),
+	})
+	if err != nil {
+		return run.spanResult, err
+	}
 	defer c.Close()
-	run.failure = errors.New("nothing was old enough to summarize")
 	c.Compact(compactor.Requested{Trigger: compactor.OnManual})
 	for c.Busy() {
 		for _, work := range c.Work() {
 			c.Done(work.Run())
 		}
 	}
-	r = run.spanResult
-	r.memories, err = savedBy(ctx, conv)
-	return r, err
+	return run.spanResult, nil
 }
 
 // savedBy returns the memories that the worker's model saved in a conversation.
