@@ -32,7 +32,9 @@ func TestFactsOfAFile(t *testing.T) {
 	check.Require(t, len(r.Recordings) == 1 && len(r.Quoted) == 3, "got %+v", r)
 	of := r.Recordings[0]
 	check.That(t, of.Source == "file" && of.Memories == 2 && of.Refused == 1 && of.Questions == 2, "got %+v", of)
-	before, after, gain := r.Quoted[0], r.Quoted[1], r.Quoted[2]
+	before := r.Quoted[0]
+	after := r.Quoted[1]
+	gain := r.Quoted[2]
 	check.That(t, before.Evidence == 0 && before.Answer == 0, "without memories: %+v", before)
 	check.That(t, after.Evidence == 0.75 && after.Low >= 0.5 && after.High == 1 && after.Answer == 1 && after.Tokens > before.Tokens, "with memories: %+v", after)
 	check.That(t, gain.Evidence == 0.75 && gain.Tokens == after.Tokens-before.Tokens, "the gain: %+v", gain)

@@ -100,7 +100,8 @@ func (t factTrial) extract(ctx context.Context, s *screen, r *factResult) (conv 
 		}
 		s.progress("%s: %s has read %d spans", r.Recording, r.Source, r.Spans)
 		one, err := summarizeAllBut(ctx, conv, 0, model, prompts.English)
-		if err = errors.Join(err, ctx.Err()); err != nil {
+		err = errors.Join(err, ctx.Err())
+		if err != nil {
 			return nil, err
 		}
 		r.Spans++
