@@ -16,8 +16,8 @@ import (
 )
 
 const factsHelp = `Facts asks each question of the recordings of DIR as the next message of its conversation, of which
-the model sees nothing, and measures what the context of that turn quotes: ten messages, as without
-memories, and five messages with ten memories, as it does. Both have the %d tokens of recall_tokens.
+the model sees nothing, and measures what the context of that turn quotes: ten messages and ten
+memories, and what it would quote without memories. Both have the %d tokens of recall_tokens.
 
 The memories of NAME.jsonl are those in NAME.facts.jsonl, one JSON object a line, as the worker's
 model gives them to memory_save: content, kind, about, attribute, value, since, until, also, and
@@ -41,7 +41,7 @@ const recallTokens = 600
 
 var (
 	withoutFacts = channel.RecallLimits{Messages: 10, Tokens: recallTokens}
-	withFacts    = channel.RecallLimits{Memories: 10, Messages: 5, Tokens: recallTokens}
+	withFacts    = channel.RecallLimits{Memories: 10, Messages: 10, Tokens: recallTokens}
 )
 
 // factOptions are the flags of the benchmark.

@@ -21,9 +21,8 @@ import (
 )
 
 const (
-	recalledMemories = 10 // the most memories recalled for a message; tools look for more
-	recalledMessages = 5  // the same for messages
-	recalledShare    = 20 // automatic recall takes at most 1/20 of the window
+	recalledEach  = 10 // the most memories, and messages, recalled for a message; tools look for more
+	recalledShare = 20 // automatic recall takes at most 1/20 of the window
 
 	recalledClip    = 80  // the most tokens of one message: the part that matched shows whether the rest is worth a call of recall
 	recalledPassage = 300 // the same in characters
@@ -85,7 +84,7 @@ func (w *turnContext) recalled(ctx context.Context, budget int) (made compactor.
 		q.messages, q.memories = view.Quoted()
 		version = view.Head.Version
 	})
-	made, err := q.quote(ctx, RecallLimits{recalledMemories, recalledMessages, budget})
+	made, err := q.quote(ctx, RecallLimits{Memories: recalledEach, Messages: recalledEach, Tokens: budget})
 	if err != nil && ctx.Err() == nil { // otherwise the turn is being stopped
 		w.log.Warn("recall_failed", "error", err)
 	}

@@ -92,6 +92,7 @@ type claim struct {
 	row   int // of the memory
 	value string
 	since string    // orders claims; "": by when they were said
+	until string    // "": not said
 	at    time.Time // when it was said; of what had ended by then, when it ended
 	self  bool      // the person whom it is about says it
 }
@@ -167,7 +168,7 @@ func claimsOf(rows []store.Memory, sayings []store.Saying) (claims []claim) {
 }
 
 func claimOf(row int, m store.Memory, s store.Saying) claim {
-	c := claim{row: row, value: words.Fold(m.Value), at: s.At}
+	c := claim{row: row, value: words.Fold(m.Value), until: m.Until, at: s.At}
 	if !strings.Contains(m.Slot, ofThing) {
 		c.self = s.Author != "" && strings.EqualFold(s.Author, m.About)
 		if m.AboutID != "" && s.AuthorID != "" {
@@ -200,8 +201,12 @@ func inTime(claims []claim) (sorted []claim) {
 	return sorted
 }
 
-// beganBefore reports whether both claims say since when, and which one is earlier. A month is not earlier than one of its days.
+// beganBefore reports whether both claims say since when, and which one is earlier, or the first one says that it had ended when the
+// other began. A month is not earlier than one of its days.
 func (c claim) beganBefore(other claim) bool {
+	if other.since != "" && c.until != "" && (c.until <= other.since || strings.HasPrefix(c.until, other.since)) {
+		return true
+	}
 	overlap := strings.HasPrefix(c.since, other.since) || strings.HasPrefix(other.since, c.since) // also if one is ""
 	return !overlap && c.since < other.since
 }
