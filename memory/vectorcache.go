@@ -26,6 +26,7 @@ type vectorRun struct {
 	of      runKey
 	seqs    []int64
 	vectors []byte
+	norms   []float64
 	length  int // of one
 }
 
@@ -36,7 +37,7 @@ type runKey struct {
 	version      string
 }
 
-func (r vectorRun) size() int { return len(r.vectors) + 8*len(r.seqs) }
+func (r vectorRun) size() int { return len(r.vectors) + 16*len(r.seqs) }
 
 // newest returns the seq of the newest message; 0: there is none.
 func (r vectorRun) newest() int64 {
@@ -54,6 +55,7 @@ func (r *vectorRun) add(seq int64, v []byte) {
 	if len(v) == r.length {
 		r.seqs = append(r.seqs, seq)
 		r.vectors = append(r.vectors, v...)
+		r.norms = append(r.norms, vector.Norm(v))
 	}
 }
 
@@ -106,6 +108,7 @@ func (c *vectorCache) read(conversation string, encoder int64, vectors store.Mes
 	if len(fresh.seqs) > 0 {
 		run.seqs = slices.Clip(run.seqs)
 		run.vectors = slices.Clip(run.vectors)
+		run.norms = slices.Clip(run.norms)
 	}
 	for i, seq := range slices.Backward(fresh.seqs) {
 		run.add(seq, fresh.vectors[i*fresh.length:(i+1)*fresh.length])
@@ -113,6 +116,7 @@ func (c *vectorCache) read(conversation string, encoder int64, vectors store.Mes
 	if over := len(run.seqs) - examined; over > 0 {
 		run.seqs = run.seqs[over:]
 		run.vectors = run.vectors[over*run.length:]
+		run.norms = run.norms[over:]
 	}
 	c.keep(run, dropped)
 	return run
@@ -121,9 +125,8 @@ func (c *vectorCache) read(conversation string, encoder int64, vectors store.Mes
 // compare returns the meaning of the messages before a seq.
 func (r vectorRun) compare(with []byte, before int64) *search.Meaning {
 	n, _ := slices.BinarySearch(r.seqs, before)
-	cosines := make([]float64, n)
-	for i := range cosines {
-		cosines[i] = vector.Cosine(with, r.vectors[i*r.length:(i+1)*r.length])
+	if len(with) != r.length {
+		return nil
 	}
-	return search.NewMeaning(r.seqs[:n], cosines, true)
+	return search.NewMeaning(r.seqs[:n], vector.Nearness(with, r.vectors, r.norms[:n]), true)
 }

@@ -20,22 +20,35 @@ func Quantize(v []float32) []byte {
 	return q
 }
 
-// Cosine returns the cosine of the angle between two vectors of the same length, 0 if one has no direction. It takes about 0.2 µs
-// for 128 numbers.
+// Cosine returns the cosine of the angle between two quantized vectors, from -1 to 1; 0 if their lengths differ or one is zero.
 func Cosine(a, b []byte) float64 {
-	if len(a) != len(b) {
+	norms := Norm(a) * Norm(b)
+	if len(a) != len(b) || norms == 0 {
 		return 0
 	}
-	var product, ofA, ofB int32
+	return float64(product(a, b)) / norms
+}
+
+// Norm returns the length of a quantized vector.
+func Norm(v []byte) float64 { return math.Sqrt(float64(product(v, v))) }
+
+// Nearness returns the cosines of a quantized vector with others that stand one after the other, whose norms are known: of many, a third of
+// the work of Cosine.
+func Nearness(to, all []byte, norms []float64) []float64 {
+	cosines := make([]float64, len(norms))
+	norm := Norm(to)
+	for i, of := range norms {
+		v := all[i*len(to) : (i+1)*len(to)]
+		if norm != 0 && of != 0 {
+			cosines[i] = float64(product(to, v)) / (norm * of)
+		}
+	}
+	return cosines
+}
+
+func product(a, b []byte) (sum int32) {
 	for i := range a {
-		x := int32(int8(a[i]))
-		y := int32(int8(b[i]))
-		product += x * y
-		ofA += x * x
-		ofB += y * y
+		sum += int32(int8(a[i])) * int32(int8(b[i]))
 	}
-	if ofA == 0 || ofB == 0 {
-		return 0
-	}
-	return float64(product) / math.Sqrt(float64(ofA)*float64(ofB))
+	return sum
 }
