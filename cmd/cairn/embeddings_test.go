@@ -13,13 +13,13 @@ import (
 func TestEmbeddingsOfARunningBot(t *testing.T) {
 	server := llmtest.ServeEmbeddings(t, llmtest.Embeddings{Length: 512, Same: map[string]string{"automobile": "car", "purchased": "bought"}})
 	p := newFolder(t).with(noBackups + "\n" + fmt.Sprintf("[embeddings]\nbase_url = %q\nmodel = \"test-embedding\"", server.URL))
-	talk := "we went to the lake and swam\nlast spring I bought a red car in Riga\nthe soup was far too salty\n"
-	p.must(talk, "chat")
-	made := check.Soon(func() bool {
-		p.must("that is all\n", "chat")
-		return p.count("SELECT count(*) FROM message_vectors WHERE vector <> x''") >= 3
-	})
+	l := p.start("chat", "--json")
+	for _, text := range []string{"we went to the lake and swam", "last spring I bought a red car in Riga", "the soup was far too salty"} {
+		l.ask(fmt.Sprintf(`{"text":%q}`, text), `"type":"reply"`)
+	}
+	made := check.Soon(func() bool { return p.count("SELECT count(*) FROM message_vectors WHERE vector <> x''") >= 3 })
 	check.That(t, made, "no vectors")
+	l.end()
 	found := p.must("", "recall", "who purchased an automobile", "--explain")
 	check.That(t, strings.Contains(found, "red car in Riga") && strings.Contains(found, "meaning"), "found %s", found)
 	check.Contains(t, "usage", p.must("", "usage", "--by", "model"), "test-embedding")
