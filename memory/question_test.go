@@ -56,3 +56,10 @@ func TestRecallSinceInAnyOrder(t *testing.T) {
 	c := talked(t, append([]store.Inbound{spoken(1, 90, "Ann", "the ferry is late")}, filling(2, 30, 1)...)...)
 	check.Len(t, "found", recallAll(t, c, memory.Question{Text: "ferry", Limit: 5, Since: storetest.Day.Add(80 * time.Hour)}), 1)
 }
+
+func TestRecallWhereSomebodyLives(t *testing.T) {
+	c := talked(t, spoken(1, 0, "Ann", "Ben lives in Lisbon"), spoken(2, 1, "Bob", "the soup is salty"))
+	for _, question := range []string{"where does Ben live now?", "Ben lived where?", "his life in Lisbon"} {
+		check.EqualAll(t, question, seqsFound(t, c, memory.Question{Text: question, Limit: 1}), []int64{1})
+	}
+}

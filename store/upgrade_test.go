@@ -251,6 +251,17 @@ func TestUpgradeErasesSentText(t *testing.T) {
 	storetest.WantNoBytes(t, dir, secret)
 }
 
+// "life" and "lives" had a term of their own.
+func TestUpgradeJoinsTerms(t *testing.T) {
+	dir := t.TempDir()
+	leaveVersion(t, dir, 16, `DELETE FROM message_terms; DELETE FROM memory_terms;
+		INSERT INTO message_terms (conversation, term, seq, tf, length) VALUES (1, 'life', 1, 2, 5), (1, 'live', 1, 1, 5), (1, 'life', 2, 1, 4);
+		INSERT INTO memory_terms (conversation, term, memory, tf, length) VALUES (1, 'life', 1, 2, 5), (1, 'live', 1, 1, 5), (1, 'life', 2, 1, 4)`)
+	s := storetest.OpenStore(t, dir)
+	check.EqualAll(t, "of messages", storetest.Rows(t, s, "SELECT term, seq, tf FROM message_terms"), []string{"live|1|3", "live|2|1"})
+	check.EqualAll(t, "of memories", storetest.Rows(t, s, "SELECT term, memory, tf FROM memory_terms"), []string{"live|1|3", "live|2|1"})
+}
+
 // What SQL alone cannot fill is filled once: the subjects of memories, and what tools had quoted before quotes were stored.
 func TestUpgradeFills(t *testing.T) {
 	dir := t.TempDir()

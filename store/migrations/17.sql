@@ -87,3 +87,13 @@ INSERT INTO usage_anew SELECT conversation, day, kind, model, long, requests, in
 DROP TABLE usage;
 ALTER TABLE usage_anew RENAME TO usage;
 CREATE INDEX usage_day ON usage (day);
+
+-- "lives" is a form of "live": the index has one term for "life", too.
+UPDATE message_terms AS t SET tf = tf + (SELECT o.tf FROM message_terms o WHERE o.conversation = t.conversation AND o.term = 'life' AND o.seq = t.seq)
+  WHERE term = 'live' AND EXISTS (SELECT 1 FROM message_terms o WHERE o.conversation = t.conversation AND o.term = 'life' AND o.seq = t.seq);
+UPDATE OR IGNORE message_terms SET term = 'live' WHERE term = 'life';
+DELETE FROM message_terms WHERE term = 'life';
+UPDATE memory_terms AS t SET tf = tf + (SELECT o.tf FROM memory_terms o WHERE o.conversation = t.conversation AND o.term = 'life' AND o.memory = t.memory)
+  WHERE term = 'live' AND EXISTS (SELECT 1 FROM memory_terms o WHERE o.conversation = t.conversation AND o.term = 'life' AND o.memory = t.memory);
+UPDATE OR IGNORE memory_terms SET term = 'live' WHERE term = 'life';
+DELETE FROM memory_terms WHERE term = 'life';
