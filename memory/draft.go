@@ -192,17 +192,26 @@ func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) e
 		return &ContentError{fmt.Errorf("about is %q, who does not speak here: leave it out", about)}
 	}
 	if !known {
-		d.aboutMember(c.People(tx).Members(), about)
+		d.aboutMember(c.People(tx).Named(), about)
 	}
 	return nil
 }
 
-// aboutMember makes a draft one about somebody who spoke earlier, if a name is theirs.
-func (d *draft) aboutMember(members []string, name string) {
+// aboutMember makes a draft one about somebody who spoke earlier, if a name is theirs. Of a name that several people have, nobody knows
+// whose it is.
+func (d *draft) aboutMember(members []store.Person, name string) {
+	var ids []string
 	for _, member := range members {
-		if strings.EqualFold(member, name) {
-			d.About = member
-			d.AboutID = ""
+		if !strings.EqualFold(member.Name, name) {
+			continue
 		}
+		d.About = member.Name
+		d.AboutID = member.ID
+		if !slices.Contains(ids, member.ID) {
+			ids = append(ids, member.ID)
+		}
+	}
+	if len(ids) > 1 {
+		d.AboutID = ""
 	}
 }

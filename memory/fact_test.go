@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"cairn/memory"
 	"cairn/privacy"
 	"cairn/testkit/check"
 	"cairn/testkit/storetest"
@@ -67,4 +68,27 @@ func TestFactsOfThoseWhoOptedOut(t *testing.T) {
 		_, err := storetest.Call(toolsAt(c, 3), "memory_save", arguments)
 		check.That(t, err != nil, "%s is saved", more)
 	}
+}
+
+// Whom a fact is about need not have written what the worker reads: an erasure of theirs, and /optout, find it all the same.
+func TestFactAboutSomebodyWhoSpokeEarlier(t *testing.T) {
+	c := newTalk(t)
+	saved := func(n int, home string) string {
+		m := said(n, "Carl's home is in "+home+" now")
+		m.Author = "Bob"
+		m.AuthorID = "u1"
+		deliver(t, c, m)
+		arguments := fmt.Sprintf(`{"content": %q, "kind": "fact", "about": "Carl", "attribute": "home", "value": %q, "messages": [%d]}`, m.Text, home, n)
+		j := worker(t, c, int64(n), int64(n))
+		call(t, j.Tools(20), "memory_save", arguments)
+		finish(t, j)
+		found, _, err := memory.Of(c).List(ctx, memory.Filter{Query: home, State: "all"})
+		check.NoError(t, err)
+		check.Require(t, len(found) == 1, "%s: found %+v", home, found)
+		return found[0].About + " " + found[0].AboutID
+	}
+	sayHello(t, c, 1, "u7", "Carl")
+	check.Equal(t, "about", saved(2, "Porto"), "Carl u7")
+	sayHello(t, c, 3, "u8", "Carl")
+	check.Equal(t, "about one of two", saved(4, "Turin"), "Carl ")
 }

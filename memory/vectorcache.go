@@ -84,7 +84,7 @@ func (c *vectorCache) get(of runKey) (r vectorRun, dropped int) {
 func (c *vectorCache) keep(r vectorRun, dropped int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if dropped != c.dropped {
+	if dropped != c.dropped || r.size() > maxCached {
 		return
 	}
 	c.kept = slices.DeleteFunc(c.kept, func(one vectorRun) bool { return one.of.conversation == r.of.conversation })

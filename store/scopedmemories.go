@@ -50,7 +50,7 @@ func (f MemoryFilter) where(in scopeIDs) (condition string, args []any) {
 	case "current":
 		cs.add("state = 'active'")
 	case "known":
-		cs.add("(state = 'active' AND NOT "+hasEnded+" OR state = 'superseded' AND slot <> '' AND NOT "+sameValue+")", nowMillis())
+		cs.add("(state = 'active' OR state = 'superseded' AND slot <> '' AND NOT "+sameValue+") AND NOT "+hasEnded, nowMillis())
 	case "all":
 	default:
 		cs.add("state = ?", f.State)

@@ -81,7 +81,7 @@ func (es Encoders) Project(id int64, projection []byte, project func(vector []by
 	for table, key := range vectorTables {
 		for _, of := range listValues[int64](es.tx, "SELECT "+key+" FROM "+table+" WHERE encoder = ? AND vector <> x''", id) {
 			vector := getValue[[]byte](es.tx, "SELECT vector FROM "+table+" WHERE "+key+" = ? AND encoder = ?", of, id)
-			es.tx.do("UPDATE "+table+" SET vector = ? WHERE "+key+" = ? AND encoder = ?", project(vector), of, id)
+			es.tx.do("UPDATE "+table+" SET vector = ? WHERE "+key+" = ? AND encoder = ?", notNil(project(vector)), of, id)
 		}
 	}
 }
