@@ -172,7 +172,7 @@ func seqsOf(messages []chat.Message) (seqs []int64) {
 }
 
 // checkAbout finds the person who speaks in [from, to], or spoke before, and whom a draft is about; what a model says of anybody else is
-// the speaker's. If several people share a name, or they spoke before, only the name is stored.
+// the speaker's. If several people share a name, only the name is stored.
 func checkAbout(c *store.Conversation, tx *store.Tx, d *draft, from, to int64) error {
 	about := d.About
 	d.About = d.Speaker

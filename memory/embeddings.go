@@ -4,6 +4,7 @@ package memory
 
 import (
 	"context"
+	"crypto/sha256"
 	"log/slog"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"cairn/internal/observe"
 	"cairn/internal/secrets"
 	"cairn/internal/tokens"
+	"cairn/internal/words"
 	"cairn/llm"
 	"cairn/memory/search"
 	"cairn/memory/vector"
@@ -55,7 +57,7 @@ type Embeddings struct {
 
 // asked is a question with its vector.
 type asked struct {
-	text   string
+	text   [sha256.Size]byte // its hash: a copy would outlive a deletion
 	space  string
 	vector []float32
 }
@@ -64,7 +66,7 @@ const (
 	questionRest = 30 * time.Second // after a failure
 	textTokens   = 400              // of a text that is sent: small models read 512
 	recentKept   = 8                // a turn asks for messages and memories with the same question
-	examined     = 100_000          // vectors that a question is compared with, the newest: 0.1 s
+	examined     = 100_000          // vectors that a question is compared with, the newest
 )
 
 // NewEmbeddings returns embeddings which the searches of the store use from now on.
@@ -160,7 +162,7 @@ func (e *Embeddings) current() (store.Encoder, llm.Embedder) {
 func (e *Embeddings) known(text, space string) []float32 {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if i := slices.IndexFunc(e.recent, func(a asked) bool { return a.text == text && a.space == space }); i >= 0 {
+	if i := slices.IndexFunc(e.recent, func(a asked) bool { return a.text == sha256.Sum256([]byte(text)) && a.space == space }); i >= 0 {
 		return e.recent[i].vector
 	}
 	return nil
@@ -184,7 +186,7 @@ func (e *Embeddings) ask(ctx context.Context, c *store.Conversation, embedder ll
 	e.noteSuccess(&e.failed, "questions")
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.recent = append(e.recent[max(len(e.recent)-recentKept+1, 0):], asked{text, embedder.Space(), vectors[0]})
+	e.recent = append(e.recent[max(len(e.recent)-recentKept+1, 0):], asked{sha256.Sum256([]byte(text)), embedder.Space(), vectors[0]})
 	return vectors[0]
 }
 
@@ -220,10 +222,16 @@ type encoded struct {
 	vector  []byte
 }
 
-// encode returns the vector of a question, if the store has embeddings that make one in time.
-func encode(ctx context.Context, c *store.Conversation, query *search.Query, question string) (q encoded) {
+// encode returns the vector of a question, if the store has embeddings that make one in time. The question of an asker with the name of
+// somebody who opted out of memories has none.
+func encode(ctx context.Context, c *store.Conversation, query *search.Query, question, asker string) (q encoded) {
 	q.by, _ = c.Store().Embeddings.Load().(*Embeddings)
-	if q.by != nil && query.HasMeaning() {
+	if q.by == nil || !query.HasMeaning() {
+		return q
+	}
+	hasName := func(p store.Person) bool { return asker != "" && words.Fold(p.Name) == words.Fold(asker) }
+	isOut, err := store.View(ctx, c, "look for an opt-out", func(tx *store.Tx) bool { return slices.ContainsFunc(c.People(tx).NamesOut(), hasName) })
+	if err == nil && !isOut {
 		q.encoder, q.vector = q.by.question(ctx, c, question)
 	}
 	return q

@@ -245,3 +245,20 @@ func TestVectorsGoWithTheirTexts(t *testing.T) {
 		})
 	}
 }
+
+// A question of somebody who opted out is not sent.
+func TestQuestionsOfThoseWhoOptedOut(t *testing.T) {
+	c := carTalk(t)
+	ann := said(6, "I keep out of it")
+	ann.AuthorID = "u7"
+	ann.Author = "Ann"
+	deliver(t, c, ann)
+	e := embed(t, c.Store(), llmtest.ServeEmbeddings(t, meaning), nil)
+	check.NoError(t, e.Fill(ctx))
+	check.Must(privacy.Of(c).OptOut(ctx, "u7", "Ann", true))(t)
+	for asker, sent := range map[string]int{"Ann": 0, "Bob": 1, "": 1} {
+		before := len(e.server.Requests())
+		check.Must(memory.Of(c).Recall(ctx, memory.Question{Text: "who purchased an automobile, asks " + asker, Asker: asker, Limit: 3}))(t)
+		check.Len(t, "requests for "+asker, e.server.Requests(), before+sent)
+	}
+}

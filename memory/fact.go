@@ -115,16 +115,6 @@ func (d draft) stated() string {
 	return d.Content + " (" + d.Value + ")"
 }
 
-// sameValue finds the memory that states what a draft states, with the same dates; 0: none does.
-func sameValue(c *store.Conversation, tx *store.Tx, d draft) (id int64) {
-	for _, m := range inGroup(c, tx, d.Memory) {
-		if m.Since == d.Since && m.Until == d.Until && hasValue(m, d.Value) && !replaced(m) && m.ID != d.supersedes {
-			id = cmp.Or(id, m.ID)
-		}
-	}
-	return id
-}
-
 // forgottenValues returns the forgotten memories that state what a draft states.
 func forgottenValues(c *store.Conversation, tx *store.Tx, d draft) []store.Memory {
 	if d.Slot == "" {
@@ -136,7 +126,7 @@ func forgottenValues(c *store.Conversation, tx *store.Tx, d draft) []store.Memor
 
 func hasValue(m store.Memory, value string) bool { return words.Fold(m.Value) == words.Fold(value) }
 
-// covered returns the memories that have the same value as another one, which knows more of their time and stands for them.
+// covered returns the memories that have the same value as another one, which knows more of their time, or is older, and stands for them.
 func covered(tx *store.Tx, by store.Memory) []store.Memory {
 	return slices.DeleteFunc(tx.Memories().SupersededBy(by.ID), func(m store.Memory) bool {
 		return !m.ByRule || m.State != "superseded" || !hasValue(m, by.Value)

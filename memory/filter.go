@@ -92,7 +92,7 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 // and those of its scope; it ignores f.Conversation. What a query finds in several conversations is one result.
 func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total int, err error) {
 	if ms.c != nil {
-		f.asked = encode(ctx, ms.c, search.Parse(f.Query, f.Asker, time.Now()), f.Query)
+		f.asked = encode(ctx, ms.c, search.Parse(f.Query, f.Asker, time.Now()), f.Query, f.Asker)
 	}
 	err = ms.view(ctx, "search memories", f, func(tx *store.Tx, f Filter) {
 		if f.Limit <= 0 {

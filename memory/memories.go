@@ -103,8 +103,8 @@ func saveDraft(c *store.Conversation, tx *store.Tx, d draft) Saved {
 	return s
 }
 
-// confirmCover counts that a memory was said once more if a new one has its value, but knows less of its time; that one is not reported as
-// new.
+// confirmCover counts that a memory was said once more if a new one has its value and knows no more of its time; that one is not reported
+// as new. It stays a row of its own, with its own words and messages: a deletion takes just those.
 func confirmCover(tx *store.Tx, s Saved) Saved {
 	if !s.Fresh {
 		return s
@@ -126,9 +126,6 @@ func confirmCover(tx *store.Tx, s Saved) Saved {
 // not count.
 func sameAs(c *store.Conversation, tx *store.Tx, d draft) (s Saved) {
 	s.ID = c.Memories(tx).WithWords(d.Content)
-	if s.ID == 0 {
-		s.ID = sameValue(c, tx, d)
-	}
 	if s.ID != 0 {
 		return s
 	}

@@ -70,7 +70,7 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 		return nil, nil
 	}
 	query := q.parse()
-	meaning := encode(ctx, ms.c, query, q.Text)
+	meaning := encode(ctx, ms.c, query, q.Text, q.Asker)
 	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) []Found {
 		before := ms.c.Messages(tx).Next()
 		if q.Before > 0 {

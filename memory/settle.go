@@ -119,7 +119,8 @@ func decide(rows []store.Memory, sayings []store.Saying) (all []store.Settled) {
 	current := func(i int) bool { return by[i] == -1 && !replaced(rows[i]) }
 	for i := range rows {
 		for k := range rows {
-			if i != k && current(i) && current(k) && !rows[i].Pinned && saysMore(rows[k], rows[i]) {
+			stands := saysMore(rows[k], rows[i]) || k < i && saysTheSame(rows[k], rows[i])
+			if i != k && current(i) && current(k) && !rows[i].Pinned && stands {
 				by[i] = k
 			}
 		}
@@ -148,6 +149,11 @@ func replaced(m store.Memory) bool { return m.State == "superseded" && !m.ByRule
 func saysMore(m, than store.Memory) bool {
 	more := m.Since != than.Since || m.Until != than.Until
 	return more && hasValue(m, than.Value) && strings.HasPrefix(m.Since, than.Since) && strings.HasPrefix(m.Until, than.Until)
+}
+
+// saysTheSame reports whether two memories have the same value and know the same of its time.
+func saysTheSame(m, other store.Memory) bool {
+	return m.Since == other.Since && m.Until == other.Until && hasValue(m, other.Value)
 }
 
 // claimsOf returns the claims of memories: one for each of their sayings, or one for a memory without.

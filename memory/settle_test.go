@@ -92,15 +92,15 @@ func TestNewerFactTakesThePlaceOfOlder(t *testing.T) {
 		},
 		"back again": {
 			[]string{fact("home", "Oslo", 1, ""), fact("home", "Lisbon", 3, ""), fact("home", "Oslo", 5, "")},
-			[]string{"Lisbon superseded " + day(5), "Oslo active"},
+			[]string{"Oslo superseded " + day(3), "Lisbon superseded " + day(5), "Oslo active"},
 		},
 		"what begins later than it is said counts from then": {
 			[]string{fact("home", "Lisbon", 3, `, "since": "2019"`), fact("home", "Porto", 5, `, "since": "2033"`), fact("home", "Turin", 7, `, "since": "2020"`)},
 			[]string{"Lisbon superseded 2033", "Porto superseded 2020", "Turin active"},
 		},
-		"the same value in other words is one memory": {
+		"of the same value in other words the older memory is current": {
 			[]string{fact("home", "Lisbon", 1, ""), strings.Replace(fact("home", "lisbon", 3, ""), "says", "said", 1)},
-			[]string{"Lisbon active"},
+			[]string{"Lisbon active", "lisbon superseded "},
 		},
 		"the one that knows since when stands for the same value": {
 			[]string{fact("home", "Lisbon", 1, ""), strings.Replace(fact("home", "Lisbon", 3, `, "since": "2022"`), "says", "said", 1)},
@@ -198,6 +198,15 @@ func TestWhatComesBack(t *testing.T) {
 			check.Len(t, "problems", check.Must(c.Store().Upkeep().Check(ctx))(t), 0)
 		})
 	}
+	t.Run("the same value in the words of somebody else, which are all that stays", func(t *testing.T) {
+		c := cities(t, 5)
+		call(t, toolsAt(c, 5), "memory_save", strings.Replace(lisbon, "Ann says", "happily and in a hurry, Ann says", 1))
+		call(t, toolsAt(c, 5), "memory_save", strings.Replace(fact("home", "Lisbon", 4, ""), "Ann says", "they tell us of Ann's", 1))
+		wantState(t, c.Store(), "Lisbon active", "Lisbon superseded ")
+		remove(t, c, 3)
+		wantState(t, c.Store(), "Lisbon active")
+		check.Contains(t, "what stays", details(t, c.Store(), 2).Content, "they tell us")
+	})
 	t.Run("and superseded once more when it is restored", func(t *testing.T) {
 		c := cities(t, 5)
 		call(t, toolsAt(c, 5), "memory_save", oslo)

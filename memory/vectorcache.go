@@ -1,4 +1,4 @@
-// A cache of the vectors of messages: reading 100 000 of them from SQLite takes ten times as long as comparing them.
+// A cache of the vectors of messages: reading them from SQLite takes longer than comparing them.
 
 package memory
 
@@ -11,8 +11,8 @@ import (
 	"cairn/store"
 )
 
-// maxCached limits the bytes of cached vectors: two conversations of 100 000 messages.
-const maxCached = 32 << 20
+// maxCached limits the bytes of cached vectors: one conversation of 100 000 messages with 512 numbers each, or four with 128.
+const maxCached = 64 << 20
 
 // vectorCache keeps the vectors of the conversations that were asked last. It is safe for concurrent use.
 type vectorCache struct {

@@ -47,14 +47,15 @@ type bot struct {
 	databaseFailure observe.Incident // the database file cannot be checked
 	databaseEvery   time.Duration    // see app
 
-	models *modelSet
-	tools  *toolbox
-	hooks  *hooks.Hooks
-	say    func(line string) // prints a line for the person at the terminal; nil: it goes to the log
-	ctx    context.Context   // of the background tasks
-	cancel context.CancelFunc
-	trim   *time.Timer // then the heap gets less room; nil: GOGC says how much it gets
-	tasks  sync.WaitGroup
+	models   *modelSet
+	tools    *toolbox
+	hooks    *hooks.Hooks
+	say      func(line string) // prints a line for the person at the terminal; nil: it goes to the log
+	ctx      context.Context   // of the background tasks
+	cancel   context.CancelFunc
+	trim     *time.Timer // then the heap gets less room; nil: GOGC says how much it gets
+	tasks    sync.WaitGroup
+	spending sync.WaitGroup // what requests for vectors have cost is written
 }
 
 // start opens the store for this process alone, and a hub on it. rules derives the hub's rules from
@@ -218,5 +219,6 @@ func (b *bot) close() error {
 		defer cancel()
 		b.traces.Close(ctx)
 	}
+	b.spending.Wait()
 	return errors.Join(err, b.store.Close())
 }

@@ -93,20 +93,23 @@ func (b *bot) startEmbeddings(ctx context.Context) error {
 	return nil
 }
 
-// spentOnEmbeddings counts what a request has cost.
+// spentOnEmbeddings counts what a request has cost. It writes in the background: a question must not wait until the database can be written.
 func (b *bot) spentOnEmbeddings(model, conversation string, used llm.Usage) {
 	u := store.Usage{
 		Day: store.Day(time.Now()), Kind: store.ForEmbedding, Model: model, Requests: 1, Tokens: prices.Tokens{Input: int64(used.Prompt)},
 	}
 	b.metrics.add(u)
 	b.hub.Operator().Access().Count(u)
-	c, err := b.store.Find(b.ctx, conversation)
-	if err == nil {
-		err = c.Turns().AddUsage(b.ctx, []store.Usage{u})
-	}
-	if err != nil {
-		b.log.Debug("save_usage_failed", "error", err)
-	}
+	b.spending.Go(func() {
+		ctx := context.WithoutCancel(b.ctx)
+		c, err := b.store.Find(ctx, conversation)
+		if err == nil {
+			err = c.Turns().AddUsage(ctx, []store.Usage{u})
+		}
+		if err != nil {
+			b.log.Debug("save_usage_failed", "error", err)
+		}
+	})
 }
 
 // searchByMeaning makes the searches of a command use embeddings, if they are on.

@@ -30,7 +30,7 @@ type statement struct {
 }
 
 // Memories returns the memories in messages, best first: sentences of people that somebody could want weeks later. There are at
-// most limit, and at most one for each 20 messages of people that are begun; what says who somebody is does not count there.
+// most limit, and at most one for each 20 messages of people, rounded up; what says who somebody is does not count there.
 // Where nothing is worth it there is none.
 func Memories(messages []chat.Message, limit int) (drafts []MemoryDraft) {
 	statements := statementsOf(messages)
