@@ -198,6 +198,7 @@ type finding struct {
 	Messages           []int64 // that a memory came from
 	Seq                int64   // of a message
 	Who, When, Content string
+	Note, Until        string // of a memory: "was so" and until when, or "in doubt"
 	Text               string
 }
 
@@ -278,6 +279,12 @@ func quote(quotes []finding) string {
 		}
 		if len(numbers) > 0 {
 			source += " (" + strings.Join(numbers, ", ") + ")"
+		}
+		if f.Note != "" {
+			source += ", " + f.Note
+		}
+		if f.Note != "" && f.Until != "" {
+			source += " until " + f.Until
 		}
 		lines[i] = fmt.Sprintf("- %s: “%s”", source, shorten(f.Text, maxQuote))
 	}

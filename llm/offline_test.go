@@ -120,6 +120,15 @@ func ofItself(t *testing.T, text string) string {
 	return string(check.Must(json.Marshal(map[string]any{"messages": []any{map[string]any{"seq": 42, "who": "assistant", "when": "2023-07-01 10:01", "text": text}}}))(t))
 }
 
+// A quoted fact says whether it is true now.
+func TestOfflineModelQuotesWhatWas(t *testing.T) {
+	const found = `{"memories":[
+		{"id":1,"content":"Ben's home is in Porto","who":"Ben","when":"2026-01-08 13:56","until":"2026-05","note":"was so","messages":[3]},
+		{"id":2,"content":"Ben's home is a boat","who":"Ada","when":"2026-06-09 10:00","note":"in doubt"}],"total":2}`
+	answer, _ := talk(t, "where is Ben's home?", found, noTranscript)
+	check.Contains(t, "answer", answer, "- Ben, 2026-01-08 13:56 (#3), was so until 2026-05: “Ben's home is in Porto”", "- Ada, 2026-06-09 10:00, in doubt: “Ben's home is a boat”")
+}
+
 func TestOfflineModelAnswersStatements(t *testing.T) {
 	for said, want := range map[string]string{ // without looking anything up
 		"[#1 2023-07-01 10:00 Bob] Hello!": "Hello!",

@@ -135,7 +135,7 @@ func (q *KeyedQueue[T]) next(key string) []T {
 	return batch
 }
 
-// Settle waits until each key but one has done what was added before, or until ctx ends.
+// Settle waits until each key but one has had nothing to do for a moment, and so has done what was added before, or until ctx ends.
 func (q *KeyedQueue[T]) Settle(ctx context.Context, but string) {
 	for _, ended := range q.others(but) {
 		select {
