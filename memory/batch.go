@@ -70,7 +70,7 @@ func (e *Embeddings) keep(ctx context.Context, p *part, sources []store.VectorSo
 		return store.Fail("write vectors", err)
 	}
 	if p.Conversation != nil {
-		e.cache.drop(p.Name(), sources[len(sources)-1].ID)
+		e.cache.drop(p.ID(), sources[len(sources)-1].ID, sources[0].ID) // newest first
 	}
 	e.has += len(sources)
 	return e.project(ctx)

@@ -220,6 +220,7 @@ type encoded struct {
 	by      *Embeddings
 	encoder int64
 	vector  []byte
+	epoch   int // of the cache, before the transaction of the search
 }
 
 // encode returns the vector of a question, if the store has embeddings that make one in time. The question of an asker with the name of
@@ -233,6 +234,7 @@ func encode(ctx context.Context, c *store.Conversation, query *search.Query, que
 	isOut, err := store.View(ctx, c, "look for an opt-out", func(tx *store.Tx) bool { return slices.ContainsFunc(c.People(tx).NamesOut(), hasName) })
 	if err == nil && !isOut {
 		q.encoder, q.vector = q.by.question(ctx, c, question)
+		q.epoch = q.by.cache.now()
 	}
 	return q
 }
@@ -242,7 +244,7 @@ func (q encoded) messages(c *store.Conversation, of store.MessageVectors, before
 	if q.vector == nil {
 		return nil
 	}
-	return q.by.cache.read(c.Name(), q.encoder, of).compare(q.vector, before)
+	return q.by.cache.read(runKey{c.ID(), q.encoder}, of, q.epoch).compare(q.vector, before)
 }
 
 // memories returns the meaning of the memories that a filter chooses; nil without a vector.

@@ -30,7 +30,7 @@ type embeddingRig struct {
 }
 
 // embed gives a store embeddings by a server; set changes their options.
-func embed(t *testing.T, s *store.Store, server *llmtest.EmbeddingServer, set func(*memory.EmbeddingOptions)) *embeddingRig {
+func embed(t testing.TB, s *store.Store, server *llmtest.EmbeddingServer, set func(*memory.EmbeddingOptions)) *embeddingRig {
 	t.Helper()
 	r := &embeddingRig{server: server, log: new(check.Buffer), spent: map[string]int{}}
 	o := memory.EmbeddingOptions{
@@ -45,7 +45,7 @@ func embed(t *testing.T, s *store.Store, server *llmtest.EmbeddingServer, set fu
 	return r
 }
 
-func embedderFor(t *testing.T, server *llmtest.EmbeddingServer, model string) llm.Embedder {
+func embedderFor(t testing.TB, server *llmtest.EmbeddingServer, model string) llm.Embedder {
 	return check.Must(openai.NewEmbedder(openai.Options{BaseURL: server.URL, Model: model, MaxRetries: -1}, 128))(t)
 }
 

@@ -94,7 +94,7 @@ func (e *Embeddings) project(ctx context.Context) error {
 	if err != nil {
 		return store.Fail("shorten vectors", err)
 	}
-	e.cache.drop("", 0)
+	e.cache.dropAll()
 	e.in.Projection = raw
 	return e.reload(ctx)
 }

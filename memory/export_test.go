@@ -11,12 +11,15 @@ const (
 	Lasting      = lasting
 	MaxContent   = maxContent
 	PassageShown = maxPassage
+	Examined     = examined
+	MaxCached    = maxCached
 )
 
 var (
-	EndOf     = endOf
-	ErrUnsaid = errUnsaid
-	SameFact  = sameFact
+	EndOf        = endOf
+	ErrUnsaid    = errUnsaid
+	MostCompared = mostCompared
+	SameFact     = sameFact
 )
 
 // Closest returns the id of the memory that is most like a content, said by somebody; 0: none is.

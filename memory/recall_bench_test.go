@@ -10,6 +10,7 @@ import (
 	"cairn/memory"
 	"cairn/store"
 	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 	"cairn/testkit/storetest"
 )
 
@@ -34,6 +35,35 @@ func searchable(b *testing.B, n int) *store.Conversation {
 		storetest.Keep(b, c, "Ann", sentence())
 	}
 	return c
+}
+
+// BenchmarkMeaning searches messages and memories whose vectors have 128 numbers.
+func BenchmarkMeaning(b *testing.B) {
+	for _, n := range []int{1000, 10_000} {
+		c := newTalk(b)
+		past := make([]store.Inbound, n)
+		for i := range past {
+			past[i] = said(i+1, fmt.Sprintf("w%dx w%dx w%dx", i%997, i%89, i%7))
+		}
+		check.Must(c.Past().Import(ctx, past))(b)
+		server := llmtest.ServeEmbeddings(b, llmtest.Embeddings{Length: 128})
+		check.NoError(b, embed(b, c.Store(), server, nil).Fill(ctx))
+		memories := fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+			INSERT INTO memories (id, conversation, kind, content, folded, importance, speaker, about, made_by, said_at, saved_at)
+			SELECT i, %d, 'fact', 'w' || i %% 997 || 'x', i, 0.5, 'Ann', 'Ann', 'person', i, i FROM n`, n, c.ID())
+		storetest.Run(b, c.Store(), memories)
+		storetest.Run(b, c.Store(), "INSERT INTO memory_vectors (memory, encoder, vector) SELECT id, 1, randomblob(128) FROM memories")
+		b.Run(fmt.Sprint(n, " messages"), func(b *testing.B) {
+			for b.Loop() {
+				recallAll(b, c, memory.Question{Text: "w1x w2x", Limit: 10})
+			}
+		})
+		b.Run(fmt.Sprint(n, " memories"), func(b *testing.B) {
+			for b.Loop() {
+				searched(b, c, "w1x w2x", 10)
+			}
+		})
+	}
 }
 
 func BenchmarkSearch(b *testing.B) {

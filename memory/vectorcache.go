@@ -11,40 +11,50 @@ import (
 	"cairn/store"
 )
 
-// maxCached limits the bytes of cached vectors: one conversation of 100 000 messages with 512 numbers each, or four with 128.
+// maxCached limits the bytes of cached vectors, of all conversations together: one of 100 000 messages with the longest vectors that a
+// setting allows, of 512 numbers, or four with 128.
 const maxCached = 64 << 20
 
 // vectorCache keeps the vectors of the conversations that were asked last. It is safe for concurrent use.
 type vectorCache struct {
-	mu      sync.Mutex  // guards the fields below
-	kept    []vectorRun // the last used last
-	dropped int         // how often vectors were dropped: what was read before is not kept after
+	mu    sync.Mutex  // guards the fields below
+	kept  []vectorRun // the last used last
+	epoch int         // raised by drop: what a transaction read that began before is not kept
 }
 
-// vectorRun is the vectors of a conversation's messages, oldest first. What is kept is never changed.
+// vectorRun is the vectors of a conversation's messages, oldest first, without a gap. What is kept is never changed.
 type vectorRun struct {
 	of      runKey
+	deleted int64 // see store.MessageVectors.Deleted: with another number, some are out of date
 	seqs    []int64
 	vectors []byte
 	norms   []float64
 	length  int // of one
 }
 
-// runKey says what is in a run. version changes with each edit and deletion of a message, and each opt-out.
-type runKey struct {
-	conversation string
-	encoder      int64
-	version      string
-}
+type runKey struct{ conversation, encoder int64 }
 
-func (r vectorRun) size() int { return len(r.vectors) + 16*len(r.seqs) }
+// entryBytes are those of a vector's seq and norm.
+const entryBytes = 16
 
-// newest returns the seq of the newest message; 0: there is none.
-func (r vectorRun) newest() int64 {
+func (r *vectorRun) size() int { return len(r.vectors) + entryBytes*len(r.seqs) }
+
+// mostCompared returns how many vectors of a length a question is compared with: the newest that fit in the cache.
+func mostCompared(length int) int { return min(examined, maxCached/(length+entryBytes)) }
+
+// newest and oldest return the seq of that message; 0 and beyond all: there is none.
+func (r *vectorRun) newest() int64 {
 	if len(r.seqs) == 0 {
 		return 0
 	}
 	return r.seqs[len(r.seqs)-1]
+}
+
+func (r *vectorRun) oldest() int64 {
+	if len(r.seqs) == 0 {
+		return store.MaxSeq + 1
+	}
+	return r.seqs[0]
 }
 
 // add adds a vector behind the others; one of another length is left out.
@@ -59,32 +69,56 @@ func (r *vectorRun) add(seq int64, v []byte) {
 	}
 }
 
-// drop removes the vectors of a conversation from a seq on backwards; "": everything.
-func (c *vectorCache) drop(conversation string, from int64) {
+// addReversed adds vectors that were read newest first.
+func (r *vectorRun) addReversed(read vectorRun) {
+	for i, seq := range slices.Backward(read.seqs) {
+		r.add(seq, read.vectors[i*read.length:(i+1)*read.length])
+	}
+}
+
+// now returns the number for keep. It must be called before the transaction that reads the vectors.
+func (c *vectorCache) now() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.dropped++
-	c.kept = slices.DeleteFunc(c.kept, func(r vectorRun) bool {
-		return conversation == "" || r.of.conversation == conversation && from <= r.newest()
+	return c.epoch
+}
+
+// drop removes the run of a conversation that lacks vectors which were stored for messages from..to: newer and older ones are read by
+// the next question, others are not.
+func (c *vectorCache) drop(conversation, from, to int64) {
+	c.dropIf(func(r vectorRun) bool {
+		return r.of.conversation == conversation && from <= r.newest() && to >= r.oldest()
 	})
 }
 
-// get returns the cached run of a key, which may be empty, and what keep needs to know.
-func (c *vectorCache) get(of runKey) (r vectorRun, dropped int) {
+// dropAll removes everything.
+func (c *vectorCache) dropAll() { c.dropIf(func(vectorRun) bool { return true }) }
+
+func (c *vectorCache) dropIf(is func(vectorRun) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.kept, func(r vectorRun) bool { return r.of == of })
-	if i < 0 {
-		return vectorRun{of: of}, c.dropped
-	}
-	return c.kept[i], c.dropped
+	c.epoch++
+	c.kept = slices.DeleteFunc(c.kept, is)
 }
 
-// keep keeps a run with what was read since get, in place of others of its conversation.
-func (c *vectorCache) keep(r vectorRun, dropped int) {
+// get returns the cached run, or an empty one. A run that has deleted vectors is removed, even if nothing takes its place.
+func (c *vectorCache) get(of runKey, deleted int64) vectorRun {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if dropped != c.dropped || r.size() > maxCached {
+	c.kept = slices.DeleteFunc(c.kept, func(r vectorRun) bool { return r.of.conversation == of.conversation && r.deleted < deleted })
+	i := slices.IndexFunc(c.kept, func(r vectorRun) bool { return r.of == of && r.deleted == deleted })
+	if i < 0 {
+		return vectorRun{of: of, deleted: deleted}
+	}
+	return c.kept[i]
+}
+
+// keep keeps a run in place of others of its conversation, unless it may be out of date.
+func (c *vectorCache) keep(r vectorRun, epoch int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	isNewer := func(one vectorRun) bool { return one.of.conversation == r.of.conversation && one.deleted > r.deleted }
+	if epoch != c.epoch || slices.ContainsFunc(c.kept, isNewer) {
 		return
 	}
 	c.kept = slices.DeleteFunc(c.kept, func(one vectorRun) bool { return one.of.conversation == r.of.conversation })
@@ -99,26 +133,35 @@ func (c *vectorCache) keep(r vectorRun, dropped int) {
 	}
 }
 
-// read returns the vectors of a conversation's messages, of the newest ones if there are many.
-func (c *vectorCache) read(conversation string, encoder int64, vectors store.MessageVectors) vectorRun {
-	known, dropped := c.get(runKey{conversation, encoder, vectors.Version()})
-	fresh := vectorRun{}
-	vectors.Each(encoder, known.newest()+1, examined, fresh.add) // newest first
-	run := known
-	if len(fresh.seqs) > 0 {
+// read returns the vectors of a conversation's messages, of the newest if there are many. It reads those from the database which are newer or
+// older than the cached ones: the oldest messages of an import get theirs last.
+func (c *vectorCache) read(of runKey, vectors store.MessageVectors, epoch int) vectorRun {
+	run := c.get(of, vectors.Deleted())
+	var newer, older vectorRun
+	vectors.Each(of.encoder, run.newest()+1, store.MaxSeq, examined, newer.add) // newest first
+	if len(run.seqs) > 0 && len(run.seqs) < mostCompared(run.length) {
+		vectors.Each(of.encoder, 1, run.oldest()-1, examined-len(run.seqs), older.add)
+	}
+	if len(older.seqs) > 0 {
+		known := run
+		run = vectorRun{of: of, deleted: known.deleted, length: known.length}
+		run.addReversed(older)
+		run.seqs = append(run.seqs, known.seqs...)
+		run.vectors = append(run.vectors, known.vectors...)
+		run.norms = append(run.norms, known.norms...)
+	}
+	if len(newer.seqs) > 0 {
 		run.seqs = slices.Clip(run.seqs)
 		run.vectors = slices.Clip(run.vectors)
 		run.norms = slices.Clip(run.norms)
+		run.addReversed(newer)
 	}
-	for i, seq := range slices.Backward(fresh.seqs) {
-		run.add(seq, fresh.vectors[i*fresh.length:(i+1)*fresh.length])
-	}
-	if over := len(run.seqs) - examined; over > 0 {
+	if over := len(run.seqs) - mostCompared(run.length); over > 0 {
 		run.seqs = run.seqs[over:]
 		run.vectors = run.vectors[over*run.length:]
 		run.norms = run.norms[over:]
 	}
-	c.keep(run, dropped)
+	c.keep(run, epoch)
 	return run
 }
 

@@ -28,7 +28,8 @@ CREATE TABLE conversations (
   past_tries       INTEGER NOT NULL DEFAULT 0,            -- attempts to read what people said before the bot joined: one may have killed the process
   label            TEXT NOT NULL DEFAULT '',              -- what people call the place: "#general · Cozy Corner"
   unread_from      INTEGER NOT NULL DEFAULT 0,            -- first seq of an import that the compactor has not read; 0: it has read all
-  bot_turns        INTEGER NOT NULL DEFAULT 0             -- messages of other bots that were to be answered since a person wrote, see MaxBotTurns
+  bot_turns        INTEGER NOT NULL DEFAULT 0,            -- messages of other bots that were to be answered since a person wrote, see MaxBotTurns
+  vectors_deleted  INTEGER NOT NULL DEFAULT 0             -- vectors of messages that were deleted: copies of them in memory are out of date
 ) STRICT;
 
 -- What was delivered and not yet taken up. A row moves to messages and gets its seq.
@@ -512,6 +513,10 @@ END;
 CREATE TRIGGER message_vectors_text AFTER UPDATE OF text, attachments, deleted_at ON messages
 WHEN new.text <> old.text OR new.attachments <> old.attachments OR new.deleted_at IS NOT NULL BEGIN
   DELETE FROM message_vectors WHERE message = old.id;
+END;
+
+CREATE TRIGGER message_vectors_deleted AFTER DELETE ON message_vectors BEGIN
+  UPDATE conversations SET vectors_deleted = vectors_deleted + 1 WHERE id = old.message >> 32;
 END;
 
 CREATE TRIGGER memory_vectors_text AFTER UPDATE OF content ON memories WHEN new.content <> old.content BEGIN

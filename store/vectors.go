@@ -148,16 +148,14 @@ func notNil(vector []byte) []byte {
 	return vector
 }
 
-// Version changes when vectors of the conversation may have been deleted: with each edit or deletion of a message, and each
-// opt-out.
-func (vs MessageVectors) Version() string {
-	return getValue[string](vs.tx, `SELECT version || ' ' || (SELECT count(*) || ' ' || coalesce(max(made_at), 0) FROM optouts)
-		FROM conversations WHERE id = ?`, vs.c.id)
+// Deleted returns how many vectors of the conversation's messages were ever deleted. A trigger counts them.
+func (vs MessageVectors) Deleted() int64 {
+	return getValue[int64](vs.tx, "SELECT coalesce(max(vectors_deleted), 0) FROM conversations WHERE id = ?", vs.c.id)
 }
 
-// Each calls f with seq and vector of the newest messages from a seq on, at most limit, newest first.
-func (vs MessageVectors) Each(encoder, from int64, limit int, f func(seq int64, vector []byte)) {
-	low, high := vs.c.rowRange(from, MaxSeq)
+// Each calls f with seq and vector of the newest messages from..to, at most limit, newest first.
+func (vs MessageVectors) Each(encoder, from, to int64, limit int, f func(seq int64, vector []byte)) {
+	low, high := vs.c.rowRange(from, to)
 	eachVector(vs.tx, f, `SELECT message & 4294967295, vector FROM message_vectors WHERE message BETWEEN ? AND ? AND encoder = ? AND vector <> x''
 		ORDER BY message DESC LIMIT ?`, low, high, encoder, limit)
 }
