@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/compactor/summarize"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/store"
@@ -80,6 +81,28 @@ func TestAskingByPersonAndTime(t *testing.T) {
 	check.ErrorContains(t, "an unknown name", err, `nobody here is called "Eve": use one of these names: Ada King, Ada Lovelace, Bob, Will, ada l.`)
 	_, err = memory.Of(newTalk(t)).Recall(ctx, memory.Question{By: "Eve", Limit: 1})
 	check.ErrorContains(t, "nobody", err, "nobody has written anything yet")
+}
+
+// TestMeIsOnePerson although two people have the name of the one who asks.
+func TestMeIsOnePerson(t *testing.T) {
+	c := talked(t, by(1, 0, "7", "Ada", "the hotel has a garden"), by(2, 1, "8", "Ada", "the hotel is full"))
+	for id, content := range map[string]string{"7": "likes hotels with a garden", "8": "never stays in a hotel"} {
+		check.Must(memory.Of(c).Keep(ctx, memory.KeepRequest{MemoryDraft: summarize.MemoryDraft{Kind: "preference", Content: content}, Person: "Ada", PersonID: id}))(t)
+	}
+	asks := by(3, 2, "8", "Ada", "what did I say about the hotel?")
+	asks.Addressed = true
+	deliver(t, c, asks)
+	tools := toolsAt(c, 3)
+	found := call(t, tools, "recall", `{"query": "hotel", "by": "me"}`)
+	check.Contains(t, "messages", found, "hotel is full")
+	check.Lacks(t, "messages", found, "has a garden")
+	for _, field := range []string{"by", "about"} {
+		found = call(t, tools, "memory_search", fmt.Sprintf(`{"query": "hotel", %q: "me"}`, field))
+		check.Contains(t, "memories "+field, found, "never stays")
+		check.Lacks(t, "memories "+field, found, "with a garden")
+	}
+	_, err := memory.Of(c).Recall(ctx, memory.Question{By: "me", Asker: "Eve", AskerID: "99", Limit: 1})
+	check.ErrorContains(t, "who has not written yet", err, `nobody here is called "Eve"`)
 }
 
 func TestAskingForTheBotsWords(t *testing.T) {

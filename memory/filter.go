@@ -21,6 +21,7 @@ type Filter struct {
 	Conversation string    // name; "": all conversations
 	Query        string    // words to search for; "": all memories, newest first
 	Asker        string    // the name of the person who asks: "I" in Query refers to them; "": unknown
+	AskerID      string    // their platform ID: "me" in About is this person alone; "": unknown
 	Kind         string    // "": all kinds
 	State        string    // one of States; "": active
 	About        string    // whom it is about, as By in Question, by name or platform id; if no one else, who said it; "": anyone
@@ -80,7 +81,7 @@ func (ms Memories) view(ctx context.Context, tried string, f Filter, do func(tx 
 			f.in = scopeOf(ms.c, tx)
 		}
 		if f.About != "" {
-			f.about = namesOf(f.About, f.Asker, tx.Memories().Names())
+			f.about = namesOf(f.About, asker{f.Asker, f.AskerID}, tx.Memories().Names())
 		}
 		do(tx, f)
 	})

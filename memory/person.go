@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,15 +30,21 @@ func (e *PersonError) Error() string {
 // maxKnown limits the names in a PersonError.
 const maxKnown = 20
 
+// asker is who asks a question: "me" means this person. Both are empty if it is not known.
+type asker struct{ name, id string }
+
 // authorsOf returns those of the people that by means: a platform ID, a name, or a part of a name, with or without @, in the form of
 // a mention, or "me", the asker. assistant: it means the bot.
-func authorsOf(by, asker string, people []store.Person) (authors []store.Person, assistant bool, err error) {
-	name := mentioned(by, asker)
+func authorsOf(by string, me asker, people []store.Person) (authors []store.Person, assistant bool, err error) {
+	name := mentioned(by, me)
 	switch authors := called(name, people); {
 	case len(authors) > 0:
 		return authors, false, nil
 	case isAssistant[words.Fold(name)]:
 		return nil, true, nil
+	}
+	if name == me.id {
+		name = me.name
 	}
 	return nil, false, unknownPerson(name, people)
 }
@@ -56,22 +63,22 @@ func unknownPerson(name string, people []store.Person) *PersonError {
 // isAssistant are words that mean the bot.
 var isAssistant = words.Set("assistant bot cairn you yourself")
 
-// mentioned returns the name or id in a mention, "@Ada", "<@123>" or "<@U123|ada>", and the name of the asker for "me".
-func mentioned(name, asker string) string {
+// mentioned returns the name or id in a mention, "@Ada", "<@123>" or "<@U123|ada>", and for "me" the asker's ID, or else their name.
+func mentioned(name string, me asker) string {
 	name = strings.TrimSpace(name)
 	if inside, ok := strings.CutPrefix(name, "<@"); ok {
 		name, _, _ = strings.Cut(strings.Trim(inside, "!>"), "|")
 	}
 	name = strings.TrimSpace(strings.TrimPrefix(name, "@"))
-	if search.SaysMe(name) && asker != "" {
-		return asker
+	if search.SaysMe(name) {
+		return cmp.Or(me.id, me.name, name)
 	}
 	return name
 }
 
 // namesOf returns those of the names that about means, and what it means itself, which may be an ID.
-func namesOf(about, asker string, names []string) []string {
-	name := mentioned(about, asker)
+func namesOf(about string, me asker, names []string) []string {
+	name := mentioned(about, me)
 	matching := []string{name}
 	people := make([]store.Person, len(names))
 	for i := range names {

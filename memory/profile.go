@@ -34,7 +34,7 @@ func (ms Memories) Profile(ctx context.Context, person string) (p Profile, err e
 	err = ms.store.View(ctx, func(tx *store.Tx) {
 		people := ms.c.People(tx)
 		known := acquaintances(slices.Concat(people.Named(), ms.c.Memories(tx).Subjects()))
-		found := called(mentioned(person, ""), known)
+		found := called(mentioned(person, asker{}), known)
 		if len(found) == 0 {
 			unknown = unknownPerson(person, known)
 			return

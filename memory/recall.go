@@ -15,15 +15,17 @@ import (
 
 // Question is a search in the conversation's messages.
 type Question struct {
-	Text   string
-	By     string    // whose messages: a name, or a part of it; a platform ID; "me", the asker; "assistant"; empty: everybody's
-	Since  time.Time // only messages of that time or later; zero: all
-	Until  time.Time // only messages before that time; zero: all
-	Order  string    // one of Orders; empty: best, or, without a word to search for, newest
-	Asker  string    // the name of who asks: "I" in Text means them; empty: not known
-	Limit  int       // how many messages at most, never more than 1000; 0 or less: none
-	Before int64     // only messages with a smaller seq; 0: all
-	Now    time.Time // when it is asked: "last week" is the week before it; zero: now
+	Text  string
+	By    string    // whose messages: a name, or a part of it; a platform ID; "me", the asker; "assistant"; empty: everybody's
+	Since time.Time // only messages of that time or later; zero: all
+	Until time.Time // only messages before that time; zero: all
+	Order string    // one of Orders; empty: best, or, without a word to search for, newest
+	Asker string    // the name of who asks: "I" in Text means them; empty: not known
+	// AskerID is their platform ID, by which "me" means them and nobody else of that name; empty: not known.
+	AskerID string
+	Limit   int       // how many messages at most, never more than 1000; 0 or less: none
+	Before  int64     // only messages with a smaller seq; 0: all
+	Now     time.Time // when it is asked: "last week" is the week before it; zero: now
 }
 
 // Orders are the orders of messages that answer a question: the best first, or by time.
@@ -40,13 +42,10 @@ func (q Question) IsEmpty() bool {
 	return strings.TrimSpace(q.Text) == "" && q.By == "" && q.Since.IsZero() && q.Until.IsZero() && q.Order == ""
 }
 
-// SaysMe reports whether By is a word for the person who asks, such as "me".
-func SaysMe(by string) bool { return search.SaysMe(by) }
-
 // Memories returns the filter of memories with the same words, person, time and order: those that are recalled, and what was true before.
 func (q Question) Memories() Filter {
 	sort := map[string]string{newest: "said", oldest: "oldest"}[q.Order]
-	return Filter{Query: q.Text, Asker: q.Asker, About: q.By, State: "known", Since: q.Since, Until: q.Until, Sort: sort, Limit: q.Limit}
+	return Filter{Query: q.Text, Asker: q.Asker, AskerID: q.AskerID, About: q.By, State: "known", Since: q.Since, Until: q.Until, Sort: sort, Limit: q.Limit}
 }
 
 // Found is a message that a recall found.
@@ -111,7 +110,7 @@ func (q Question) reach(messages store.Messages, people store.People) (within st
 		reach.To = min(reach.To, q.Before-1)
 	}
 	if q.By != "" {
-		reach.By, reach.Assistant, err = authorsOf(q.By, q.Asker, people.Named())
+		reach.By, reach.Assistant, err = authorsOf(q.By, asker{q.Asker, q.AskerID}, people.Named())
 	}
 	return messages.Within(reach), err
 }

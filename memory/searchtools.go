@@ -28,8 +28,8 @@ type searchArguments struct {
 
 	Everywhere bool `json:"everywhere"`
 
-	turn  int64  // in which it is asked
-	asker string // the name of the last person who asked in it, because a model repeats their words; empty: no person did
+	turn  int64        // in which it is asked
+	asker store.Person // the last person who asked in it, because a model repeats their words; empty: no person did
 }
 
 func (b toolbox) readSearch(ctx context.Context, arguments json.RawMessage) (s searchArguments, err error) {
@@ -46,7 +46,7 @@ func (b toolbox) readSearch(ctx context.Context, arguments json.RawMessage) (s s
 	}
 	s.Limit = min(cmp.Or(s.Limit, foundByDefault), maxFound)
 	s.turn = b.Turn()
-	s.asker, err = store.View(ctx, b.c, "look for who asked", func(tx *store.Tx) string {
+	s.asker, err = store.View(ctx, b.c, "look for who asked", func(tx *store.Tx) store.Person {
 		return b.c.Messages(tx).Asker(s.turn)
 	})
 	return s, err
@@ -57,7 +57,7 @@ var saysNothing = words.Set("none null any anyone anybody all everyone everybody
 
 // question returns what the model asks for.
 func (s searchArguments) question() (Question, error) {
-	q := Question{Text: s.Query, Asker: s.asker, Limit: s.Limit, Before: s.turn}
+	q := Question{Text: s.Query, Asker: s.asker.Name, AskerID: s.asker.ID, Limit: s.Limit, Before: s.turn}
 	return Fields{string(s.By), string(s.Since), string(s.Until), string(s.Order)}.Read(q, time.Now())
 }
 
@@ -72,7 +72,7 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (llm.Res
 	}
 	filter := q.Memories()
 	filter.Kind = s.Kind
-	filter.About = string(s.About)
+	filter.About = cmp.Or(string(s.About), filter.About)
 	found, total, err := Of(b.c).List(ctx, filter)
 	if err != nil {
 		return llm.Result{}, err

@@ -43,11 +43,14 @@ func (ms Messages) Named(id string) []chat.Message {
 		"AND conversation = ? AND platform_id = ? AND role = 'user'", ms.c.id, id)
 }
 
-// Asker returns the name of the last person who addressed the bot in a turn; "": no person did.
-func (ms Messages) Asker(turn int64) string {
+// Asker returns the last person who addressed the bot in a turn; an empty one if no person did.
+func (ms Messages) Asker(turn int64) (asker Person) {
 	low, high := ms.c.rowRange(turn, MaxSeq)
-	return getValue[string](ms.tx, `SELECT author FROM messages
-			WHERE addressed = 1 AND turn = ? AND id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1`, turn, low, high)
+	for _, p := range listRows(ms.tx, scanPerson, `SELECT author_id, author FROM messages
+			WHERE addressed = 1 AND turn = ? AND id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1`, turn, low, high) {
+		asker = p
+	}
+	return asker
 }
 
 // Quoting returns the messages that quote a message, by its platform ID.

@@ -76,12 +76,9 @@ func listMemories(ctx context.Context, c *Call) (Answer, error) {
 // filterOf reads the arguments of a list: words to look for, "kind:KIND", "about:NAME", "state:known" and "page:N".
 func filterOf(c *Call) (memory.Filter, error) {
 	text, values := c.Command.options(c.Args)
-	f := memory.Filter{Asker: c.Who.Name, About: values["about"], State: cmp.Or(strings.ToLower(values["state"]), "current"), Limit: memoriesShown}
+	f := memory.Filter{Asker: c.Who.Name, AskerID: c.Who.ID, About: values["about"], State: cmp.Or(strings.ToLower(values["state"]), "current"), Limit: memoriesShown}
 	if f.State != "current" && f.State != "known" { // what was forgotten is not for all to read
 		return f, sentences.NewProblem(fmt.Sprintf("There is no state %q. Use current or known.", f.State))
-	}
-	if memory.SaysMe(f.About) && c.Who.ID != "" {
-		f.About = c.Who.ID
 	}
 	var words []string
 	for _, word := range strings.Fields(text) {

@@ -101,7 +101,7 @@ func recallEverywhere(ctx context.Context, c *Call, q memory.Question) (answer A
 func recallQuestion(c *Call) (memory.Question, error) {
 	text, values := c.Command.options(c.Args)
 	fields := memory.Fields{By: values["by"], Since: values["since"], Until: values["until"], Order: values["order"]}
-	q, err := fields.Read(memory.Question{Text: text, Asker: c.Who.Name}, time.Now())
+	q, err := fields.Read(memory.Question{Text: text, Asker: c.Who.Name, AskerID: c.Who.ID}, time.Now())
 	wrong, ok := errors.AsType[*memory.FieldError](err)
 	switch {
 	case ok && wrong.Field == "order":
@@ -110,9 +110,6 @@ func recallQuestion(c *Call) (memory.Question, error) {
 		return q, sentences.NewProblem(c.Speaker.Sayf("I cannot read %q after %s: as a time. Write a day, 2026-05-08, or yesterday, \"last week\" or 7d.", wrong.Text, wrong.Field))
 	case err == nil && q.IsEmpty():
 		return q, sentences.NewProblem(c.Speaker.Sayf("What should I look for? For example: /recall when did we choose the hotel?"))
-	}
-	if memory.SaysMe(q.By) && c.Who.ID != "" {
-		q.By = c.Who.ID
 	}
 	return q, err
 }
