@@ -42,6 +42,7 @@ func TestRecallSaysWhenFactsAreTrue(t *testing.T) {
 		"/memories":                            {is},
 		"/memories state:forgotten":            {"There is no state \"forgotten\". Use current or known."},
 		"/memories about:Ophelia":              {"No memories here match that."},
+		"/memories state: Lisbon":              {is},
 	} {
 		text := r.says(ada, place, line, wants...)
 		check.Equal(t, line+" shows what was", strings.Contains(text, "lives in Oslo"), slices.Contains(wants, was))

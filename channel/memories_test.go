@@ -265,10 +265,14 @@ func TestRecallByPersonAndTime(t *testing.T) {
 		"hotel order:size":             `There is no order "size". Use best, newest or oldest.`,
 		"":                             "What should I look for?",
 		"order:oldest until:tomorrow2": "I cannot read",
+		"did we agree on order: pizza": `I found nothing here about "did we agree on order: pizza".`,
+		"until: noon by: the sea":      "the hotel of Ada",
+		"order: Oldest by: Bob":        "the hotel of Bob",
 	} {
 		r.wantAnswer("/recall "+line, want)
 	}
 	check.Lacks(t, "of Ada alone", r.wantAnswer("/recall by:ada", "of Ada"), "of Bob")
+	check.Lacks(t, "of Bob alone", r.wantAnswer("/recall hotel by: Bob", "of Bob"), "of Ada")
 	for typed, want := range map[string]string{"": "Ada Lovelace Bob", "lo": "Ada Lovelace", "@B": "Bob", "x": ""} {
 		names := storetest.Map(r.suggest("recall", typed), func(c command.Choice) string { return c.Value })
 		check.Equal(t, fmt.Sprintf("names for %q", typed), strings.Join(names, " "), want)

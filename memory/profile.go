@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cairn/internal/words"
+	"cairn/memory/search"
 	"cairn/store"
 )
 
@@ -49,6 +50,17 @@ func (ms Memories) Profile(ctx context.Context, person string) (p Profile, err e
 		}), time.Now())
 	})
 	return p, cmp.Or(store.Fail("show a person", err), unknown)
+}
+
+// Knows reports whether the conversation knows somebody by a platform ID, a name or a part of it, or by a word for the asker or the bot.
+func (ms Memories) Knows(ctx context.Context, person string) (bool, error) {
+	name := mentioned(person, asker{})
+	if search.SaysMe(name) || isAssistant[words.Fold(name)] {
+		return true, nil
+	}
+	return store.View(ctx, ms.c, "look for a person", func(tx *store.Tx) bool {
+		return len(called(name, slices.Concat(ms.c.People(tx).Named(), ms.c.Memories(tx).Subjects()))) > 0
+	})
 }
 
 // acquaintances are those who speak in a conversation, and those whom its memories are about, each with each of their names.

@@ -47,7 +47,7 @@ var all = []Command{
 		Name: "memories", Help: "list or search my memories; pin, unpin or restore one", run: runMemories,
 		Args: []Arg{
 			{Name: "query", Help: "words to look for, kind:decision, page:2; or pin, unpin or restore and a number"},
-			{Name: "about", Help: "only those about this person: a name, or me", Named: true, Suggests: true},
+			{Name: "about", Help: "only those about this person: a name, or me", Named: true, Suggests: true, is: isPerson},
 			{Name: "state", Help: "known: also what was true before; current: what has ended, too", Named: true, Choices: []string{"current", "known"}},
 		},
 		suggest: suggestPeople,
@@ -56,9 +56,9 @@ var all = []Command{
 		Name: "recall", Help: "search the messages and memories of this conversation", run: runRecall,
 		Args: []Arg{
 			{Name: "question", Help: `a question, or words to look for; in a direct message also "everywhere: …"`},
-			{Name: "by", Help: "only messages of this person: a name, me, or assistant", Named: true, Suggests: true},
-			{Name: "since", Help: `only from then on: 2026-05-08, yesterday, "last week", 7d`, Named: true},
-			{Name: "until", Help: "only up to then, that day included", Named: true},
+			{Name: "by", Help: "only messages of this person: a name, me, or assistant", Named: true, Suggests: true, is: isPerson},
+			{Name: "since", Help: `only from then on: 2026-05-08, yesterday, "last week", 7d`, Named: true, is: isTime},
+			{Name: "until", Help: "only up to then, that day included", Named: true, is: isTime},
 			{Name: "order", Help: "best, newest or oldest", Named: true, Choices: memory.Orders},
 		},
 		suggest: suggestPeople,

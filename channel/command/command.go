@@ -38,10 +38,12 @@ type Arg struct {
 	Help     string // at most 100 characters
 	Required bool
 	Number   bool // a whole number, at least 1
-	Named    bool // written as name:value, see Named, anywhere between the others
+	Named    bool // written as name:value, see Named and options, anywhere between the others
 	Suggests bool // Command.Suggest can complete it
 
 	Choices []string // its values; nil: any
+
+	is func(ctx context.Context, c *Call, value string) bool // whether a value of a named argument without Choices is valid
 }
 
 // Usage returns the command as /help shows it: "compact [focus]".

@@ -45,7 +45,7 @@ func runMemories(ctx context.Context, c *Call) (Answer, error) {
 
 // listMemories lists the memories that the arguments ask for.
 func listMemories(ctx context.Context, c *Call) (Answer, error) {
-	f, err := filterOf(c)
+	f, err := filterOf(ctx, c)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -74,8 +74,8 @@ func listMemories(ctx context.Context, c *Call) (Answer, error) {
 }
 
 // filterOf reads the arguments of a list: words to look for, "kind:KIND", "about:NAME", "state:known" and "page:N".
-func filterOf(c *Call) (memory.Filter, error) {
-	text, values := c.Command.options(c.Args)
+func filterOf(ctx context.Context, c *Call) (memory.Filter, error) {
+	text, values := c.options(ctx)
 	f := memory.Filter{Asker: c.Who.Name, AskerID: c.Who.ID, About: values["about"], State: cmp.Or(strings.ToLower(values["state"]), "current"), Limit: memoriesShown}
 	if f.State != "current" && f.State != "known" { // what was forgotten is not for all to read
 		return f, sentences.NewProblem(fmt.Sprintf("There is no state %q. Use current or known.", f.State))

@@ -1,11 +1,16 @@
+// Named arguments, which people write as name:value.
+
 package command
 
 import (
+	"context"
+	"slices"
 	"strings"
+	"time"
 	"unicode"
-)
 
-// Named arguments, which people write as name:value.
+	"cairn/memory"
+)
 
 // Named returns a named argument as people write it; a value with spaces is in quotes.
 func Named(name, value string) string {
@@ -16,17 +21,23 @@ func Named(name, value string) string {
 	return name + ":" + value
 }
 
-// options splits the named arguments of the command from the rest. A value with spaces is in quotes; a space may follow the colon. Of a name
-// given twice the last value counts.
-func (c Command) options(args string) (rest string, values map[string]string) {
+// options splits the named arguments of the command from the rest. A value with spaces is in quotes, and follows the colon. After a space,
+// as in "order: pizza", only a valid value makes an argument: people write colons in questions, too. Of a name given twice the last value
+// counts.
+func (c Command) options(args string, isValid func(a Arg, value string) bool) (rest string, values map[string]string) {
 	values = make(map[string]string)
 	var others []string
 	for args = strings.TrimSpace(args); args != ""; args = strings.TrimSpace(args) {
-		name, value, found := strings.Cut(args, ":")
-		name = strings.ToLower(name)
-		if found && c.names(name) {
-			values[name], args = cutValue(strings.TrimSpace(value))
-			continue
+		name, text, found := strings.Cut(args, ":")
+		i := slices.IndexFunc(c.Args, func(a Arg) bool { return a.Named && strings.EqualFold(a.Name, name) })
+		if found && i >= 0 {
+			isSpaced := strings.TrimLeftFunc(text, unicode.IsSpace) != text
+			value, more := cutValue(strings.TrimSpace(text))
+			if value != "" && (!isSpaced || isValid(c.Args[i], value)) {
+				values[c.Args[i].Name] = value
+				args = more
+				continue
+			}
 		}
 		word, more := cutField(args)
 		others = append(others, word)
@@ -35,14 +46,22 @@ func (c Command) options(args string) (rest string, values map[string]string) {
 	return strings.Join(others, " "), values
 }
 
-// names reports whether the command has a named argument of that name.
-func (c Command) names(name string) bool {
-	for _, a := range c.Args {
-		if a.Named && a.Name == name {
-			return true
-		}
-	}
-	return false
+// options splits the named arguments of the call from the rest.
+func (c *Call) options(ctx context.Context) (rest string, values map[string]string) {
+	return c.Command.options(c.Args, func(a Arg, value string) bool {
+		return slices.Contains(a.Choices, strings.ToLower(value)) || a.is != nil && a.is(ctx, c, value)
+	})
+}
+
+// isPerson reports whether somebody who speaks in the conversation, or whom a memory is about, has a name or an ID.
+func isPerson(ctx context.Context, c *Call, value string) bool {
+	known, err := memory.Of(c.Records).Knows(ctx, value)
+	return known && err == nil
+}
+
+func isTime(_ context.Context, _ *Call, value string) bool {
+	_, err := memory.Until(value, time.Now())
+	return err == nil
 }
 
 // quotes are the quotation marks that people and phones write, by the one that opens.

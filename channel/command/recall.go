@@ -30,7 +30,7 @@ func runRecall(ctx context.Context, c *Call) (Answer, error) {
 	if everywhere {
 		c.Args = strings.TrimSpace(rest)
 	}
-	q, err := recallQuestion(c)
+	q, err := recallQuestion(ctx, c)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -98,8 +98,8 @@ func recallEverywhere(ctx context.Context, c *Call, q memory.Question) (answer A
 }
 
 // recallQuestion reads the arguments: words to look for, and by:, since:, until: and order:.
-func recallQuestion(c *Call) (memory.Question, error) {
-	text, values := c.Command.options(c.Args)
+func recallQuestion(ctx context.Context, c *Call) (memory.Question, error) {
+	text, values := c.options(ctx)
 	fields := memory.Fields{By: values["by"], Since: values["since"], Until: values["until"], Order: values["order"]}
 	q, err := fields.Read(memory.Question{Text: text, Asker: c.Who.Name, AskerID: c.Who.ID}, time.Now())
 	wrong, ok := errors.AsType[*memory.FieldError](err)
