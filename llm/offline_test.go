@@ -115,6 +115,20 @@ func TestOfflineModelQuotesWhatIsOfTheTime(t *testing.T) {
 	check.Lacks(t, "answer", answer, "green tea")
 }
 
+// Messages of the person whom the question names are quoted if none shares a word with it.
+func TestOfflineModelQuotesWhomAQuestionNames(t *testing.T) {
+	const travels = `{"messages":[
+		{"seq":12,"who":"Cleo","when":"2023-05-08 13:56","text":"back from Portugal, my skin is peeling"},
+		{"seq":14,"who":"Bob","when":"2023-05-08 13:58","text":"the heating is broken"}]}`
+	const asks = "[#41 2023-07-01 10:00 Bob] which countries has Cleo been to?"
+	answer, _ := talk(t, asks, noMemories, travels)
+	check.Contains(t, "answer", answer, "Cleo, 2023-05-08 13:56 (#12): “back from Portugal")
+	check.Lacks(t, "answer", answer, "heating")
+	answer, _ = talk(t, asks, noMemories, strings.Replace(travels, "the heating is broken", "Cleo knows nine countries", 1))
+	check.Contains(t, "answer", answer, "nine countries")
+	check.Lacks(t, "answer", answer, "Portugal")
+}
+
 // ofItself is a transcript with an answer of the model.
 func ofItself(t *testing.T, text string) string {
 	return string(check.Must(json.Marshal(map[string]any{"messages": []any{map[string]any{"seq": 42, "who": "assistant", "when": "2023-07-01 10:01", "text": text}}}))(t))

@@ -23,12 +23,13 @@ type Query struct {
 	first   bool         // it says I, me, my
 	asker   string
 	dates   []words.Span
-	when    bool    // it asks for a time
-	newest  bool    // it asks how things are now
-	speaker string  // whom it is about; empty: not a member
-	named   string  // the same, if the question has their name
-	terms   []term  // that were looked up
-	only    []int64 // the only messages to find, in order; nil: all
+	when    bool         // it asks for a time
+	newest  bool         // it asks how things are now
+	speaker string       // whom it is about; empty: not a member
+	named   string       // the same, if the question has their name
+	names   []words.Word // of members, which about removed from the words
+	terms   []term       // that were looked up
+	only    []int64      // the only messages to find, in order; nil: all
 	order   Order
 	pool    *Pool // what decides how rare a term is; nil: the index in which it is looked up
 	meaning *Meaning
@@ -110,9 +111,29 @@ func (q *Query) about(members map[string]string) {
 	if q.speaker == "" && q.first {
 		q.speaker = q.asker
 	}
-	rest := slices.DeleteFunc(slices.Clone(q.words), func(w words.Word) bool { return members[w.Term] != "" })
+	var names, rest []words.Word
+	for _, w := range q.words {
+		if members[w.Term] != "" {
+			names = append(names, w)
+		} else {
+			rest = append(rest, w)
+		}
+	}
 	if len(rest) > 0 {
 		q.words = rest
+		q.names = names
+	}
+}
+
+// orNames has the names of members count as words again if nobody has used any other word of the question: what these people wrote, and
+// what others wrote of them, may answer it.
+func (q *Query) orNames(frequencies map[string]int) {
+	isUsed := func(w words.Word) bool {
+		return frequencies[w.Term] > 0 || q.pool != nil && q.pool.frequencies[w.Term] > 0
+	}
+	if len(q.names) > 0 && !slices.ContainsFunc(q.words, isUsed) {
+		q.words = append(q.words, q.names...)
+		q.single = true // their neighbours are no better than others
 	}
 }
 
@@ -154,6 +175,7 @@ func (q *Query) lookUp(in Index) {
 		}
 	}
 	corrections := q.correct(in, frequencies)
+	q.orNames(frequencies)
 	lighter := 1.0
 	if q.isOnlyTime() {
 		lighter = lightly
