@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -132,6 +133,31 @@ func TestKeyedQueue(t *testing.T) {
 	check.Equal(t, "keys without work are kept", len(q.busy), 0)
 	q.Add("c", func() { t.Error("done after the end") }, group.CallEach)
 	check.That(t, !group.Start(func(context.Context) {}), "a closed group starts work")
+}
+
+// TestSettleInABusyChannel: it waits for what was added before, and not for a pause.
+func TestSettleInABusyChannel(t *testing.T) {
+	group := NewGroup(slog.New(slog.DiscardHandler))
+	defer group.Close()
+	q := &KeyedQueue[func()]{Group: group}
+	var isQuiet, isDone atomic.Bool
+	defer isQuiet.Store(true)
+	var talk func()
+	talk = func() {
+		if !isQuiet.Load() {
+			q.Add("busy", talk, group.CallEach)
+		}
+	}
+	q.Add("busy", talk, group.CallEach)
+	for range 3 * maxBatch {
+		q.Add("busy", func() { time.Sleep(10 * time.Microsecond) }, group.CallEach)
+	}
+	q.Add("busy", func() { isDone.Store(true) }, group.CallEach)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	q.Settle(ctx, "")
+	check.NoError(t, ctx.Err())
+	check.That(t, isDone.Load(), "it does not wait for what was added before")
 }
 
 // What panics must neither end the program nor keep what waits behind it from being done.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 )
 
@@ -94,7 +95,14 @@ type KeyedQueue[T any] struct {
 // keyWork is the work of one key, whose goroutine runs.
 type keyWork[T any] struct {
 	waiting []T
-	ended   chan struct{} // closed when nothing waits any more
+	added   int // items, since the goroutine runs
+	marks   []mark
+}
+
+// mark waits for the first items of a key.
+type mark struct {
+	at      int           // how many
+	handled chan struct{} // closed when they have been handled
 }
 
 // Add appends an item to the queue of key, unless the key has no goroutine yet and the group's context has ended. It never blocks.
@@ -104,6 +112,7 @@ func (q *KeyedQueue[T]) Add(key string, item T, handle func(batch []T)) {
 	defer q.mu.Unlock()
 	if l := q.busy[key]; l != nil {
 		l.waiting = append(l.waiting, item)
+		l.added++
 		return
 	}
 	if !q.Group.Start(func(context.Context) {
@@ -116,17 +125,24 @@ func (q *KeyedQueue[T]) Add(key string, item T, handle func(batch []T)) {
 	if q.busy == nil {
 		q.busy = make(map[string]*keyWork[T])
 	}
-	q.busy[key] = &keyWork[T]{waiting: []T{item}, ended: make(chan struct{})}
+	q.busy[key] = &keyWork[T]{waiting: []T{item}, added: 1}
 }
 
-// next removes and returns the oldest items of a key. If there are none it forgets the key: its goroutine is about to end.
+// next removes and returns the oldest items of a key, when all before them have been handled. If there are none it forgets the key: its
+// goroutine is about to end.
 func (q *KeyedQueue[T]) next(key string) []T {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	l := q.busy[key]
+	l.marks = slices.DeleteFunc(l.marks, func(m mark) bool {
+		isHandled := m.at <= l.added-len(l.waiting)
+		if isHandled {
+			close(m.handled)
+		}
+		return isHandled
+	})
 	if len(l.waiting) == 0 {
 		delete(q.busy, key)
-		close(l.ended)
 		return nil
 	}
 	n := min(len(l.waiting), maxBatch)
@@ -135,23 +151,25 @@ func (q *KeyedQueue[T]) next(key string) []T {
 	return batch
 }
 
-// Settle waits until each key but one has had nothing to do for a moment, and so has done what was added before, or until ctx ends.
+// Settle waits until what was added before, to each key but one, has been handled, or until ctx ends.
 func (q *KeyedQueue[T]) Settle(ctx context.Context, but string) {
-	for _, ended := range q.others(but) {
+	for _, handled := range q.others(but) {
 		select {
-		case <-ended:
+		case <-handled:
 		case <-ctx.Done():
 		}
 	}
 }
 
-// others returns when the work of each key but one has ended.
+// others returns when what waits now, or is being handled, of each key but one has been handled.
 func (q *KeyedQueue[T]) others(but string) (all []<-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for key, l := range q.busy {
 		if key != but {
-			all = append(all, l.ended)
+			m := mark{l.added, make(chan struct{})}
+			l.marks = append(l.marks, m)
+			all = append(all, m.handled)
 		}
 	}
 	return all
