@@ -5,6 +5,7 @@ package store
 import (
 	"database/sql"
 	"strings"
+	"time"
 )
 
 // Person is someone who speaks or types commands.
@@ -39,6 +40,14 @@ func (p People) Speakers(from, to int64) []Person {
 	low, high := p.c.rowRange(from, to)
 	return listRows(p.tx, scanPerson, `SELECT iif(min(author_id) = max(author_id), min(author_id), ''), author FROM messages
 		WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL GROUP BY author ORDER BY author DESC`, low, high)
+}
+
+// Newest returns the name and the time of a person's newest message; nothing if there is none.
+func (p People) Newest(id string) (name string, at time.Time) {
+	low, high := p.c.rowRange(1, MaxSeq)
+	eachRow(p.tx, func(rows *sql.Rows) error { return rows.Scan(&name, utcInto(&at)) }, `SELECT author, said_at FROM messages
+		WHERE author_id = ? AND role = 'user' AND id BETWEEN ? AND ? AND deleted_at IS NULL ORDER BY id DESC LIMIT 1`, id, low, high)
+	return name, at
 }
 
 func scanPerson(rows *sql.Rows, p *Person) error { return rows.Scan(&p.ID, &p.Name) }

@@ -58,6 +58,7 @@ func (c *conversations) routes() []route {
 			param{name: "to", text: "only up to this seq", min: 1, max: maxNumber}),
 		read(one+"/messages", "Messages: the newest page, oldest first; with q the best first, else with by, since, until or order the newest first",
 			listMessages, beforeParam, searchParam, byParam, sinceParam, untilParam, orderParam, limitParam),
+		read(one+"/people", "Who speaks in it, and whom its memories are about, by name", listPeople, limitParam, offsetParam),
 		read(one+"/people/{person}", "What the memories say of a person: what is true now, what was, what is in doubt; and their newest messages",
 			showPerson, limitParam),
 		read(one+"/summaries", "The summaries in the prompt, oldest first", c.summaries, allParam, offsetParam),

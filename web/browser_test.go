@@ -45,6 +45,7 @@ func pagesInBrowser(t *testing.T) {
 		"hostile":          pageOf("terminal:" + hostile),
 		"hostile messages": pageOf("terminal:"+hostile) + "/messages",
 		"person":           r.people(),
+		"people":           pageOf(of) + "/people",
 		"lines":            summaryPageOf("terminal:lines", r.lined),
 		"search":           pageOf(here) + "/messages?q=" + url.QueryEscape(hostile),
 	}

@@ -33,6 +33,7 @@ var pages = []struct {
 	{"/c/{name}/messages", "/api/conversations/{conversation}/messages", tab("Messages", messages)},
 	{"/c/{name}/settings", "", tab("Settings", settings)},
 	{"/c/{name}/summaries/{summary}", "/api/conversations/{conversation}/summaries/{summary}", summaryPage},
+	{"/c/{name}/people", "/api/conversations/{conversation}/people", tab("People", peoplePage)},
 	{"/c/{name}/people/{person}", "/api/conversations/{conversation}/people/{person}", personPage},
 	{"/memories", "/api/memories", memoriesPage},
 	{"/memories/{id}", "", memoryPage},

@@ -94,6 +94,7 @@ func conversationTabs(name, selected string) g.Node {
 		h.Class("tabs"), h.Aria("label", "This conversation"),
 		link("Overview", pageOf(name)),
 		link("Messages", pageOf(name)+"/messages"),
+		link("People", pageOf(name)+"/people"),
 		link("Memories", "/memories?conversation="+url.QueryEscape(name)),
 		link("Settings", pageOf(name)+"/settings"),
 		g.If(isChat, link("Chat", chatPageOf(chat))),

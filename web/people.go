@@ -1,4 +1,4 @@
-// People: what is known of one person of a conversation, as a route of the API and as a page.
+// People: those of a conversation, and what is known of one of them, as routes of the API and as pages.
 
 package web
 
@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -16,6 +17,43 @@ import (
 	"cairn/memory"
 	"cairn/store"
 )
+
+// peopleList is a page of the people of a conversation.
+type peopleList struct {
+	People []memory.Acquaintance `json:"people"`
+	Total  int                   `json:"total"`
+}
+
+func listPeople(r *request) (list peopleList, err error) {
+	limit, offset := r.page()
+	all, err := memory.Of(r.conversation).People(r.Context())
+	from := min(offset, len(all))
+	return peopleList{listOf(all[from:min(from+limit, len(all))]), len(all)}, err
+}
+
+func peoplePage(v *visit) page {
+	name := v.name()
+	list := ask(v, listPeople)
+	if list.Total == 0 {
+		return page{content: h.P(g.Text("Nobody has written here yet."))}
+	}
+	view := g.Group{
+		table("list", []string{"Person", "#Memories", "Newest message"}, list.People, func(a memory.Acquaintance) []g.Node {
+			return []g.Node{
+				g.Group{
+					personLink(name, store.Person{ID: a.ID, Name: a.Name}), h.Span(h.Class("faint"), g.Text(" "+a.ID)),
+					g.If(a.OptedOut, g.Group{g.Text(" "), tag("warn", "opted out")}),
+					g.If(len(a.Others) > 0, h.Div(h.Class("faint"), h.Dir("auto"), g.Text("also called "+strings.Join(a.Others, ", ")))),
+				},
+				grouped(a.Memories),
+				g.Iff(!a.Last.IsZero(), func() g.Node { return timeView(a.Last) }),
+			}
+		}),
+		faint(grouped(list.Total), g.Text(" in all")),
+		v.pager(list.Total),
+	}
+	return page{content: live(name, v.URL.RequestURI(), view), part: view}
+}
 
 // personAnswer is what is known of a person, and their newest messages.
 type personAnswer struct {

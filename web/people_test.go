@@ -79,6 +79,44 @@ func TestPersonPage(t *testing.T) {
 	}
 }
 
+func TestPeoplePage(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	evil := r.people()
+	must(privacy.Of(must(r.store.Find(t.Context(), of))).OptOut(t.Context(), "4", "Mute", true))
+	path := pageOf(of) + "/people"
+	for _, from := range []string{pageOf(of), pageOf(of) + "/messages", evil} {
+		check.Contains(t, from, r.page(200, from), `href="`+path+`">People</a>`)
+	}
+	page := r.page(200, path)
+	check.Contains(t, "page", page, `<a href="`+path+`" aria-current="page">People</a>`, "opted out", "4 in all")
+	check.Lacks(t, "page", page, "<script>alert", "<img src=x", "<svg onload", " style=")
+	for _, id := range []string{"1", "2", "3", "4"} {
+		to := personPageOf(of, store.Person{ID: id})
+		check.Contains(t, "link", page, `href="`+to+`"`)
+		r.page(200, to)
+	}
+	check.Contains(t, "the live part", r.page(200, path+"?fragment=live"), ">Mute</a>")
+	r.page(404, pageOf("terminal:none")+"/people")
+	r.page(400, path+"?q=x")
+}
+
+func TestPeopleOverTheAPI(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.people()
+	m := store.Inbound{ID: "p9", AuthorID: "4", Author: "Mute Swan", Time: time.Now(), Text: "I have another name."}
+	must(must(r.store.Find(t.Context(), of)).Past().Import(t.Context(), []store.Inbound{m}))
+	list := get[peopleList](r, at(of, "/people"))
+	var all []string
+	for _, a := range list.People {
+		all = append(all, fmt.Sprint(a.ID, " ", a.Name, " ", a.Others, " ", a.Memories, " ", a.Last.IsZero()))
+	}
+	check.Contains(t, "page", r.page(200, pageOf(of)+"/people"), ">Mute Swan</a>", "also called Mute<")
+	check.EqualAll(t, "people", all, []string{"3 " + hostile + " [] 3 false", "1 Ada [] 1 false", "2 Ada [] 1 false", "4 Mute Swan [Mute] 0 false"})
+	list = get[peopleList](r, at(of, "/people?limit=1&offset=3"))
+	check.That(t, list.Total == 4 && len(list.People) == 1 && list.People[0].ID == "4", "a page: %+v", list)
+	check.Contains(t, "beyond the end", r.do(200, nil, "GET "+at(of, "/people?offset=9"), ""), `"people":[]`)
+}
+
 func TestPersonOverTheAPI(t *testing.T) {
 	const secret = "a-long-secret-token"
 	r := newRig(t, rigOptions{token: secret})
