@@ -2,6 +2,8 @@ package memory_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"cairn/memory"
@@ -91,4 +93,51 @@ func TestFactAboutSomebodyWhoSpokeEarlier(t *testing.T) {
 	check.Equal(t, "about", saved(2, "Porto"), "Carl u7")
 	sayHello(t, c, 3, "u8", "Carl")
 	check.Equal(t, "about one of two", saved(4, "Turin"), "Carl ")
+}
+
+// The name of a thing may be nowhere but in the slot of its fact.
+func TestEditTakesFactsOfWhatItNoLongerNames(t *testing.T) {
+	c := newTalk(t)
+	deliver(t, c, said(1, "Xanadu opens in May in the old harbour of Lisbon"))
+	call(t, toolsAt(c, 1), "memory_save", `{"content": "It opens in May in the old harbour", "kind": "fact", "about": "Xanadu", "attribute": "opening", "value": "May", "messages": [1]}`)
+	check.Equal(t, "slot", details(t, c.Store(), 1).Slot, "xanadu: opening")
+	tell(t, c, 1, "it opens in May in the old harbour of Lisbon")
+	check.Equal(t, "memories", number(t, c.Store(), "SELECT count(*) FROM memories"), 0)
+}
+
+// A memory may state something in fields since a later message alone.
+func TestFactGoesWithTheMessagesThatStateIt(t *testing.T) {
+	bare := strings.Replace(strings.Replace(fact("home", "Oslo", 1, ""), `"attribute"`, `"x"`, 1), `"value"`, `"y"`, 1)
+	stating := func(message int) string {
+		return fact("home", "Oslo", message, `, "since": "2022-05", "also": ["residence"]`)
+	}
+	for claim, test := range map[string]struct {
+		saves   []string
+		removed int
+		want    []string
+	}{
+		"the one that added it":                       {[]string{bare, stating(3)}, 3, []string{" active"}},
+		"not the one without it":                      {[]string{bare, stating(3)}, 1, []string{"Oslo active"}},
+		"the only one that had it":                    {[]string{stating(1), strings.Replace(bare, "[1]", "[3]", 1)}, 1, []string{" active"}},
+		"one of two that say the same":                {[]string{stating(1), stating(3)}, 1, []string{"Oslo active"}},
+		"one of two, of which the other knows less":   {[]string{stating(1), fact("home", "Oslo", 3, "")}, 1, []string{" active"}},
+		"of a value that another one superseded":      {[]string{bare, stating(3), fact("home", "Lisbon", 5, "")}, 3, []string{" active", "Lisbon active"}},
+		"of a value that superseded another one":      {[]string{fact("home", "Turin", 1, ""), bare, stating(3)}, 3, []string{" active", "Turin active"}},
+		"of a value that contradicted that of others": {[]string{bare, stating(3), fact("home", "Porto", 4, "")}, 3, []string{" active", "Porto active"}},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			c := cities(t, 5)
+			for _, arguments := range test.saves {
+				call(t, toolsAt(c, 5), "memory_save", arguments)
+			}
+			remove(t, c, test.removed)
+			wantState(t, c.Store(), test.want...)
+			stays := 0
+			if slices.Contains(test.want, "Oslo active") {
+				stays = 1
+			}
+			check.Len(t, "found by a class word", searched(t, c, "residence", 5), stays)
+			check.Equal(t, "rows with its fields", number(t, c.Store(), "SELECT count(*) FROM memories WHERE since <> '' OR also LIKE '%residence%'"), stays)
+		})
+	}
 }

@@ -114,3 +114,15 @@ func TestMemoriesAboutAnID(t *testing.T) {
 	check.NoError(t, err)
 	check.EqualAll(t, "memories", storetest.Map(found, func(m memory.Memory) string { return m.Value + " " + m.State }), []string{"Lisbon active", "Oslo superseded"})
 }
+
+// Who is known by memories alone is known as long as one of them is.
+func TestForgottenPeople(t *testing.T) {
+	c := profiled(t)
+	p := check.Must(memory.Of(c).Profile(ctx, "Cleo"))(t)
+	check.NoError(t, memory.Of(c).Forget(ctx, p.Now[0].ID))
+	_, err := memory.Of(c).Profile(ctx, "Cleo")
+	unknown, ok := errors.AsType[*memory.PersonError](err)
+	check.That(t, ok && !slices.Contains(unknown.Known, "Cleo"), "nobody: %v", err)
+	check.NoError(t, memory.Of(c).Restore(ctx, p.Now[0].ID))
+	check.Equal(t, "once it is restored", lists(check.Must(memory.Of(c).Profile(ctx, "Cleo"))(t)), "Ghana|||")
+}

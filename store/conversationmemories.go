@@ -53,9 +53,9 @@ func (ms ConversationMemories) Sources(id int64, seqs []int64) int {
 			WHERE memory = ? AND message IN (SELECT value FROM json_each(?))`, id, ms.rowsOf(seqs))
 }
 
-// Subjects returns whom the memories are about, in any state, by name.
+// Subjects returns whom the memories are about, by name, without those that people had forgotten and those that others replaced.
 func (ms ConversationMemories) Subjects() []Person {
-	return listRows(ms.tx, scanPerson, "SELECT DISTINCT "+aboutOf+" AS id, "+subject+" AS name FROM memories m WHERE conversation = ? ORDER BY name, id", ms.c.id)
+	return listRows(ms.tx, scanPerson, "SELECT DISTINCT "+aboutOf+" AS id, "+subject+" AS name FROM memories m WHERE conversation = ? AND state NOT IN ('forgotten', 'replaced') ORDER BY name, id", ms.c.id)
 }
 
 // DropSource notes that a memory does not come from a message any more.
