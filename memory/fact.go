@@ -107,6 +107,12 @@ func factOf(m store.Memory, content string) store.Fact {
 	return f
 }
 
+// statesAll reports whether a fact says all that another one does.
+func statesAll(f, of store.Fact) bool {
+	unsaid := func(word string) bool { return !slices.Contains(f.Also, word) }
+	return f.Slot == of.Slot && words.Fold(f.Value) == words.Fold(of.Value) && f.Since == of.Since && f.Until == of.Until && !slices.ContainsFunc(of.Also, unsaid)
+}
+
 // stated returns what a draft states, as one text for the judge.
 func (d draft) stated() string {
 	if strings.Contains(words.Fold(d.Content), words.Fold(d.Value)) {

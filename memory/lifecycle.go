@@ -130,7 +130,8 @@ func Delete(c *store.Conversation, tx *store.Tx, m store.Memory) (changed []int6
 }
 
 // ForgetFrom removes a message from the sources of the memories that lose it; nil: all do. It deletes those without another source and
-// those that quote the message. It returns them, and the memories that read differently from then on.
+// those that quote the message, and what a memory states in fields if no other message says that. It returns them, and the memories that
+// read differently from then on.
 func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(store.Memory) bool) (changed []int64) {
 	memories := c.Memories(tx)
 	for _, m := range memories.From(seq) {
@@ -139,6 +140,9 @@ func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(store.
 		}
 		memories.DropSource(m.ID, seq)
 		if len(m.Sources) > 1 && m.By != byExtractive {
+			if memories.LoseFact(m) {
+				changed = append(changed, m.ID)
+			}
 			changed = append(changed, settle(c, tx, m)...)
 			continue
 		}

@@ -158,11 +158,12 @@ func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64) {
 // says it without any messages does. If the memory's speaker repeats it with another end, or a person asks for one, it
 // expires then; if it is repeated after its end without an end, it no longer expires.
 func confirmMemory(c *store.Conversation, tx *store.Tx, id int64, d draft) {
-	added := c.Memories(tx).AddSources(id, seqsOf(d.sources))
 	m := tx.Memories().Get(id)
 	if m.Slot == "" && d.Slot != "" { // who saved it first did not say what it states
-		c.Memories(tx).Reword(m, m.Content, d.Fact)
+		c.Memories(tx).GainFact(m, d.Fact)
+		m.Fact = d.Fact
 	}
+	added := c.Memories(tx).AddSources(id, seqsOf(d.sources), statesAll(d.Fact, m.Fact))
 	if added == 0 && len(d.sources) > 0 {
 		return
 	}

@@ -64,7 +64,7 @@ var OtherColumns = map[string]string{
 		tried_with kind made_by state extracted dropped`,
 	"memories": `id conversation kind fact importance compaction said_at saved_at confirmed state superseded_by expires_at pinned reach
 		forgotten_from made_by since until by_rule in_doubt`,
-	"memory_sources":  "memory message",
+	"memory_sources":  "memory message fact",
 	"message_terms":   "conversation seq tf length",
 	"memory_terms":    "conversation memory tf length",
 	"memory_people":   "memory role",

@@ -105,7 +105,7 @@ func forgetEdited(c *store.Conversation, tx *store.Tx, was, is chat.Message) {
 	for _, word := range words.Cut(textOf(is)) {
 		delete(removed, word.Term)
 	}
-	changed := memory.ForgetFrom(c, tx, was.Seq, func(m store.Memory) bool { return 2*len(removed) > before || says(m.Text(), removed) })
+	changed := memory.ForgetFrom(c, tx, was.Seq, func(m store.Memory) bool { return 2*len(removed) > before || says(m.Text()+"\n"+m.Slot, removed) })
 	c.Messages(tx).ForgetQuotes(changed, true)
 	if len(removed) > 0 {
 		empty(c, tx, c.Messages(tx).Copying(was.Seq))

@@ -34,17 +34,46 @@ func (ms ConversationMemories) Add(m Memory, sources []int64) (id int64) {
 		ms.c.id, m.Kind, m.Content, words.Fold(m.Content), m.Importance, m.Pinned, m.Speaker, m.About, cmp.Or(m.Reach, "server"), m.By,
 		m.Compaction, m.SaidAt.UnixMilli(), cmp.Or(m.SavedAt, time.Now()).UnixMilli(), millisOf(m.Expires),
 		max(m.Confirmed, 1), cmp.Or(m.State, "active"), was, m.Attribute, m.Value, m.Slot, m.Since, m.Until, toJSON(m.Also), m.ByRule)
-	ms.AddSources(id, sources)
+	ms.AddSources(id, sources, true)
 	m.ID = id
 	indexMemory(ms.tx, m)
 	return id
 }
 
-// AddSources notes the messages that a memory comes from, and returns how many are new.
-func (ms ConversationMemories) AddSources(id int64, seqs []int64) (added int64) {
-	ms.tx.do(`INSERT INTO memory_sources (memory, message) SELECT ?, value FROM json_each(?)
-		WHERE true ON CONFLICT DO NOTHING`, id, ms.rowsOf(seqs))
-	return getValue[int64](ms.tx, "SELECT changes()")
+// AddSources notes the messages that a memory comes from, and returns how many are new. fact: they say the memory's fact, too.
+func (ms ConversationMemories) AddSources(id int64, seqs []int64, fact bool) (added int64) {
+	rows := ms.rowsOf(seqs)
+	ms.tx.do(`INSERT INTO memory_sources (memory, message, fact) SELECT ?, value, 0 FROM json_each(?)
+		WHERE true ON CONFLICT DO NOTHING`, id, rows)
+	added = getValue[int64](ms.tx, "SELECT changes()")
+	if fact {
+		ms.tx.do("UPDATE memory_sources SET fact = 1 WHERE memory = ? AND message IN (SELECT value FROM json_each(?))", id, rows)
+	}
+	return added
+}
+
+// GainFact gives a memory a fact, which none of its messages so far says.
+func (ms ConversationMemories) GainFact(m Memory, fact Fact) {
+	if ms.Reword(m, m.Content, fact) {
+		ms.tx.do("UPDATE memory_sources SET fact = 0 WHERE memory = ?", m.ID)
+	}
+}
+
+// LoseFact removes the fact of a memory unless one of its messages says it, and reports whether it did. The memory is current again if
+// another value had superseded it.
+func (ms ConversationMemories) LoseFact(m Memory) bool {
+	lost := ms.tx.do(`UPDATE memories SET attribute = '', value = '', slot = '', since = '', until = '', also = ?1, in_doubt = 0
+		WHERE id = ?2 AND (slot <> '' OR since <> '' OR until <> '' OR also <> ?1)
+		AND NOT EXISTS (SELECT 1 FROM memory_sources WHERE memory = ?2 AND fact = 1)`, toJSON(Fact{}.Also), m.ID)
+	if !lost {
+		return false
+	}
+	ms.tx.do(`UPDATE OR IGNORE memories SET state = iif(state = 'superseded', 'active', state), superseded_by = NULL, by_rule = 0,
+		forgotten_from = iif(forgotten_from = 'superseded', 'active', forgotten_from) WHERE id = ? AND by_rule = 1`, m.ID)
+	unindexMemory(ms.tx, ms.c.id, m)
+	m.Fact = Fact{}
+	indexMemory(ms.tx, m)
+	return true
 }
 
 // Sources counts those of the messages that a memory comes from.

@@ -185,6 +185,7 @@ CREATE INDEX memories_slot ON memories (conversation, slot) WHERE slot <> '';
 CREATE TABLE memory_sources (
   memory  INTEGER NOT NULL REFERENCES memories (id),
   message INTEGER NOT NULL REFERENCES messages (id),
+  fact    INTEGER NOT NULL DEFAULT 1, -- it says what the memory states in its fields, too
   PRIMARY KEY (memory, message)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX memory_sources_message ON memory_sources (message);

@@ -1,3 +1,3 @@
-INSERT INTO encoders (id, model, length, size) VALUES (1, 'small@localhost', 4, 4);
-INSERT INTO message_vectors (message, encoder, vector) VALUES (1 << 32 | 3, 1, x'0102037f');
-INSERT INTO memory_vectors (memory, encoder, vector) VALUES (1, 1, x'0102037f');
+INSERT INTO encoders (id, model, length, size) VALUES (1, 'a model', 2, 2);
+INSERT INTO message_vectors (message, encoder, vector) SELECT id, 1, x'0102' FROM messages WHERE role = 'user';
+INSERT INTO memory_vectors (memory, encoder, vector) SELECT id, 1, x'0102' FROM memories WHERE state = 'active';
