@@ -17,7 +17,7 @@ type finding struct {
 	Messages           []int64 // that a memory came from
 	Seq                int64   // of a message
 	Who, When, Content string
-	Note, Until        string // of a memory: "was so" and until when, or "in doubt"
+	Note, Until        string // of a memory: "was so" and until when, "not before 2026-08", "in doubt"
 	Text               string
 }
 

@@ -162,20 +162,35 @@ func ShownPeriod(period, dates string) string {
 	return period
 }
 
-// Doubt says for a model whether a memory is true now: "was so", "in doubt"; "" if it is.
+// Doubt says for a model whether a memory is true now: "was so", "was planned", "not before 2026-08", "in doubt"; "" if it is.
 func (m Memory) Doubt() string {
 	switch {
-	case m.State == "superseded":
+	case m.droppedPlan():
+		return "was planned"
+	case m.wasSo():
 		return "was so"
+	case m.State == "active" && m.Upcoming:
+		return "not before " + m.Since
 	case m.State == "active" && m.InDoubt:
 		return "in doubt"
 	}
 	return ""
 }
 
+// wasSo reports whether a memory was true until another one took its place, or until its own end.
+func (m Memory) wasSo() bool {
+	_, end, ends := timeOf(m.Until)
+	return m.State == "superseded" || m.State == "expired" && m.Slot != "" && ends && !end.After(time.Now())
+}
+
+// droppedPlan reports whether another memory took the place of one before it began.
+func (m Memory) droppedPlan() bool {
+	return m.State == "superseded" && m.ByRule && m.Ended == "" && m.Announced()
+}
+
 // Period says for a model when a memory is or was true, with a comma after each part; "" if nobody said.
 func (m Memory) Period() (text string) {
-	if m.Since != "" {
+	if m.Since != "" && !m.Upcoming {
 		text += "since " + m.Since + ", "
 	}
 	text += m.Doubt()
@@ -205,6 +220,8 @@ func outcome(c *store.Conversation, tx *store.Tx, m store.Memory) string {
 		return fmt.Sprintf("Memory %d is newer, so this counts as what was.", m.SupersededBy)
 	case len(doubted) > 0:
 		return "It is in doubt: memory " + strings.Join(doubted, ", ") + " says otherwise."
+	case len(replaced) > 0 && m.Upcoming:
+		return "It takes the place of memory " + strings.Join(replaced, ", ") + " from " + m.Since + " on."
 	case len(replaced) > 0:
 		return "It takes the place of memory " + strings.Join(replaced, ", ") + "."
 	}

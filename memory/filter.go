@@ -40,7 +40,7 @@ type Filter struct {
 var Sorts = store.MemorySorts
 
 // States are the valid values of Filter.State. Active memories are recalled; expired ones have ended; current ones are both. Known ones are
-// active, or were true before another value took their place.
+// active, or values that were true until another one took their place or until their own end.
 // Superseded, forgotten and replaced memories (replaced by what a worker saved) are history.
 var States = []string{"active", "expired", "current", "known", "superseded", "forgotten", "replaced", "all"}
 

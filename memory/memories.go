@@ -3,9 +3,11 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"cairn/chat"
 	"cairn/store"
@@ -40,23 +42,30 @@ func (m Memory) Words(kind, dates string, say func(format string, args ...any) s
 	}
 	said := m.SaidAt.Local().Format(dates)
 	if m.Since != "" {
-		notes = append(notes, say("since %s", ShownPeriod(m.Since, dates)))
+		since := "since %s"
+		if m.Upcoming {
+			since = "not before %s"
+		}
+		notes = append(notes, say(since, ShownPeriod(m.Since, dates)))
 		said = say("said %s", said)
 	}
 	notes = append(notes, said)
 	if m.Pinned {
 		notes = append(notes, say("pinned"))
 	}
-	if m.State == "active" && m.Until != "" {
-		notes = append(notes, say("until %s", ShownPeriod(m.Until, dates)))
-	}
-	if m.State == "superseded" && m.Ended != "" {
-		notes = append(notes, say("was so until %s", ShownPeriod(m.Ended, dates)))
+	switch until := ShownPeriod(cmp.Or(m.Ended, m.Until), dates); {
+	case m.droppedPlan():
+		notes = append(notes, say("was planned"))
+	case m.wasSo() && until != "":
+		notes = append(notes, say("was so until %s", until))
+	case m.State == "active" && until != "":
+		notes = append(notes, say("until %s", until))
 	}
 	if m.State == "active" && m.InDoubt {
 		notes = append(notes, say("in doubt"))
 	}
 	switch {
+	case m.State == "expired" && m.wasSo():
 	case m.State == "expired":
 		notes = append(notes, say("expired on %s", m.Expires.Local().Format(dates)))
 	case m.State == "superseded" && m.SupersededBy != 0:
@@ -90,7 +99,7 @@ func saveDraft(c *store.Conversation, tx *store.Tx, d draft) Saved {
 		confirmMemory(c, tx, s.ID, d)
 	}
 	addPeople(tx, s.ID, d, s.Fresh)
-	if d.supersedes != 0 && d.supersedes != s.ID {
+	if d.supersedes != 0 && d.supersedes != s.ID && !isPlanFor(c, tx, d) {
 		s.Superseded = c.Memories(tx).Supersede(d.supersedes, s.ID) // 0: forgotten or pinned in the meantime
 	}
 	if s.Superseded != 0 {
@@ -103,6 +112,12 @@ func saveDraft(c *store.Conversation, tx *store.Tx, d draft) Saved {
 	return s
 }
 
+// isPlanFor reports whether a draft announces another value than that of the memory which it supersedes: that one is true until then.
+func isPlanFor(c *store.Conversation, tx *store.Tx, d draft) bool {
+	d.SaidAt = d.sentAt()
+	return d.Slot != "" && d.Announced() && c.Memories(tx).CanSupersede(d.supersedes) && tx.Memories().Get(d.supersedes).Slot == d.Slot
+}
+
 // confirmCover counts that a memory was said once more if a new one has its value and knows no more of its time; that one is not reported
 // as new. It stays a row of its own, with its own words and messages: a deletion takes just those.
 func confirmCover(tx *store.Tx, s Saved) Saved {
@@ -110,7 +125,7 @@ func confirmCover(tx *store.Tx, s Saved) Saved {
 		return s
 	}
 	m := tx.Memories().Get(s.ID)
-	if !m.ByRule {
+	if m.State != "superseded" || !m.ByRule {
 		return s
 	}
 	by := tx.Memories().Get(m.SupersededBy)
@@ -167,7 +182,8 @@ func confirmMemory(c *store.Conversation, tx *store.Tx, id int64, d draft) {
 	if added == 0 && len(d.sources) > 0 {
 		return
 	}
-	if m.State != "expired" && (d.Expires.IsZero() || m.SpeakerID != d.SpeakerID && d.By != byPerson) { // no one else's words can end what a person said
+	ended := !m.Expires.IsZero() && !m.Expires.After(time.Now())
+	if !ended && (d.Expires.IsZero() || m.SpeakerID != d.SpeakerID && d.By != byPerson) { // no one else's words can end what a person said
 		d.Expires = m.Expires
 	}
 	tx.Memories().Confirm(id, d.Expires, d.By == byPerson && d.Reach != "channel") // a person who says it for the server means it

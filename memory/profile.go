@@ -23,7 +23,7 @@ type Profile struct {
 	Now   []Memory `json:"now" jsonschema:"facts that are true now, by attribute"`
 	Doubt []Memory `json:"doubt" jsonschema:"facts that contradict each other, by attribute"`
 	Past  []Memory `json:"past" jsonschema:"facts that were true, by attribute, the latest first"`
-	Other []Memory `json:"other" jsonschema:"all other current memories, newest first"`
+	Other []Memory `json:"other" jsonschema:"all other current memories, and facts that are not true yet, newest first"`
 
 	Namesakes []store.Person `json:"namesakes,omitempty" jsonschema:"several people have this name: ask for one of them by id; the memories are those of which nobody knows whom they mean"`
 }
@@ -47,7 +47,7 @@ func (ms Memories) Profile(ctx context.Context, person string) (p Profile, err e
 		p.sort(slices.DeleteFunc(all, func(m store.Memory) bool {
 			who := store.Person{ID: m.AboutID, Name: cmp.Or(m.About, m.Speaker)}
 			return known.idOf(who) != p.ID || p.ID == "" && !slices.Contains(names, who.Name)
-		}), time.Now())
+		}))
 	})
 	return p, cmp.Or(store.Fail("show a person", err), unknown)
 }
@@ -113,7 +113,7 @@ func (known acquaintances) profile(name string, found []store.Person) Profile {
 }
 
 // sort puts memories where they belong.
-func (p *Profile) sort(all []store.Memory, now time.Time) {
+func (p *Profile) sort(all []store.Memory) {
 	values := make(map[int64]store.Memory)
 	for _, m := range all {
 		values[m.ID] = m
@@ -121,14 +121,14 @@ func (p *Profile) sort(all []store.Memory, now time.Time) {
 	for _, m := range all {
 		isFact := m.Slot != "" && !strings.Contains(m.Slot, ofThing)
 		by, isReplaced := values[m.SupersededBy]
-		_, end, ends := timeOf(m.Until)
 		var into *[]Memory
 		switch {
 		case m.State == "forgotten", m.State == "replaced", m.State == "superseded" && !isFact:
 		case m.State == "superseded" && isReplaced && by.Slot == m.Slot && hasValue(by, m.Value): // the other one stands for it
-		case !isFact:
+		case Memory{Memory: m}.droppedPlan():
+		case !isFact, m.State == "active" && m.Upcoming:
 			into = &p.Other
-		case m.State == "superseded", m.State == "expired", ends && !end.After(now):
+		case m.State == "superseded", m.State == "expired":
 			into = &p.Past
 		case m.InDoubt:
 			into = &p.Doubt

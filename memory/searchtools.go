@@ -87,7 +87,7 @@ func (b toolbox) search(ctx context.Context, arguments json.RawMessage) (llm.Res
 		From     string  `json:"from,omitempty"`     // another conversation, whose messages are out of reach
 		Since    string  `json:"since,omitempty"`
 		Until    string  `json:"until,omitempty"`
-		Note     string  `json:"note,omitempty"` // was so, in doubt
+		Note     string  `json:"note,omitempty"` // see Memory.Doubt
 	}
 	answer := struct {
 		Memories []memory `json:"memories"`

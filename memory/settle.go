@@ -1,5 +1,5 @@
-// Settling: of the memories that fill the same slot, as "home" of one person, the newest is true now. It depends only on what was said when
-// and by whom, not on the order in which it was saved.
+// Settling: of the memories that fill the same slot, as "home" of one person, each is true until the next one begins. It depends only on what
+// was said when and by whom, not on the order in which it was saved, nor on when it is decided: package store computes what is true now.
 
 package memory
 
@@ -16,7 +16,7 @@ import (
 // ofThing separates the name of a thing from its attribute in a slot. A person's slot has no name: people are told apart by platform ID.
 const ofThing = ": "
 
-// settle decides which memories that fill the slot of a memory are true now, and returns the IDs of those that read differently from then
+// settle decides which memories that fill the slot of a memory supersede which, and returns the IDs of those that read differently from then
 // on.
 func settle(c *store.Conversation, tx *store.Tx, m store.Memory) (changed []int64) {
 	rows := inSlot(c, tx, m)
@@ -93,53 +93,97 @@ type claim struct {
 	value string
 	since string    // orders claims; "": by when they were said
 	until string    // "": not said
-	at    time.Time // when it was said; of what had ended by then, when it ended
-	self  bool      // the person whom it is about says it
+	at    time.Time // when it was said; of what had ended by then, when it ended; of what is announced, when it begins
+	said  time.Time
+	self  bool // the person whom it is about says it
 }
 
+// announced reports whether it was said before it begins.
+func (c claim) announced() bool { return c.said.Before(c.at) }
+
+// fate is what becomes of a memory that fills a slot.
+type fate struct {
+	by    int  // the row that supersedes it; -1: none
+	later bool // it does so once it begins
+}
+
+// stays reports whether the memory is true for some time that does not depend on when it is asked.
+func (f fate) stays() bool { return f.by < 0 || f.later }
+
 // decide returns what became of the memories about one person that fill a slot: a memory is superseded by the first later one with another
-// value, but nobody wins over what people say about themselves. Two values of which neither is superseded are in doubt.
+// value, from when that begins, but nobody wins over what people say about themselves. Two values that are true at the same time are in
+// doubt.
 func decide(rows []store.Memory, sayings []store.Saying) (all []store.Settled) {
-	claims := inTime(claimsOf(rows, sayings))
-	by := make([]int, len(rows)) // the row that supersedes it; -1: it is current
-	for i := range rows {
-		by[i] = i // no claim yet
-	}
-	for i, c := range claims {
-		successor := successorOf(claims[i:])
-		if by[c.row] != -1 {
-			by[c.row] = successor
-		}
-	}
-	for i, m := range rows {
-		if m.Pinned { // what people pinned they want kept
-			by[i] = -1
-		}
-	}
-	current := func(i int) bool { return by[i] == -1 && !replaced(rows[i]) }
-	for i := range rows {
-		for k := range rows {
-			stands := saysMore(rows[k], rows[i]) || k < i && saysTheSame(rows[k], rows[i])
-			if i != k && current(i) && current(k) && !rows[i].Pinned && stands {
-				by[i] = k
-			}
-		}
-	}
+	fates := cover(rows, fatesOf(rows, sayings))
+	doubt := doubtIn(rows, fates)
 	for i, m := range rows {
 		if replaced(m) {
 			continue
 		}
-		s := store.Settled{ID: m.ID}
-		if by[i] >= 0 {
-			s.By = rows[by[i]].ID
-		} else {
-			for k := range rows {
-				s.InDoubt = s.InDoubt || current(k) && !hasValue(rows[k], m.Value)
-			}
+		s := store.Settled{ID: m.ID, Later: fates[i].later}
+		if fates[i].by >= 0 {
+			s.By = rows[fates[i].by].ID
+		}
+		if fates[i].stays() {
+			s.Doubt = doubt
 		}
 		all = append(all, s)
 	}
 	return all
+}
+
+// fatesOf decides by what was said when.
+func fatesOf(rows []store.Memory, sayings []store.Saying) []fate {
+	fates := make([]fate, len(rows))
+	for i := range fates {
+		fates[i].by = i // no claim yet
+	}
+	claims := inTime(claimsOf(rows, sayings))
+	for i, c := range claims {
+		if fates[c.row].by != -1 {
+			fates[c.row] = fateOf(claims[i:])
+		}
+	}
+	for i, m := range rows {
+		if m.Pinned { // what people pinned they want kept
+			fates[i] = fate{by: -1}
+		}
+	}
+	return fates
+}
+
+// cover makes one of the memories with the same value and fate stand for the others.
+func cover(rows []store.Memory, fates []fate) []fate {
+	for i, m := range rows {
+		for k, by := range rows {
+			if i == k || m.Pinned || replaced(m) || replaced(by) || !fates[i].stays() || fates[k] != fates[i] {
+				continue
+			}
+			if (saysMore(by, m) || k < i && saysTheSame(by, m)) && outlives(by, m) {
+				fates[i] = fate{by: k, later: by.Announced() && !m.Announced()}
+			}
+		}
+	}
+	return fates
+}
+
+// doubtIn returns the number that marks contradictions; 0: all memories that stay have the same value.
+func doubtIn(rows []store.Memory, fates []fate) (number int64) {
+	var first store.Memory
+	differ := false
+	for i, m := range rows {
+		if replaced(m) || !fates[i].stays() {
+			continue
+		}
+		if first.ID == 0 {
+			first = m
+		}
+		differ = differ || !hasValue(m, first.Value)
+	}
+	if !differ {
+		return 0
+	}
+	return first.ID
 }
 
 // replaced reports whether the maker of another memory said that it supersedes this one: no rule changes that.
@@ -154,6 +198,17 @@ func saysMore(m, than store.Memory) bool {
 // saysTheSame reports whether two memories have the same value and know the same of its time.
 func saysTheSame(m, other store.Memory) bool {
 	return m.Since == other.Since && m.Until == other.Until && hasValue(m, other.Value)
+}
+
+// outlives reports whether a memory is recalled at least as long as another one.
+func outlives(m, other store.Memory) bool {
+	switch {
+	case m.Pinned || m.Expires.IsZero():
+		return true
+	case other.Pinned || other.Expires.IsZero():
+		return false
+	}
+	return !m.Expires.Before(other.Expires)
 }
 
 // claimsOf returns the claims of memories: one for each of their sayings, or one for a memory without.
@@ -174,17 +229,15 @@ func claimsOf(rows []store.Memory, sayings []store.Saying) (claims []claim) {
 }
 
 func claimOf(row int, m store.Memory, s store.Saying) claim {
-	c := claim{row: row, value: words.Fold(m.Value), until: m.Until, at: s.At}
+	c := claim{row: row, value: words.Fold(m.Value), since: m.Begins(), until: m.Until, at: s.At, said: s.At}
 	if !strings.Contains(m.Slot, ofThing) {
 		c.self = s.Author != "" && strings.EqualFold(s.Author, m.About)
 		if m.AboutID != "" && s.AuthorID != "" {
 			c.self = s.AuthorID == m.AboutID
 		}
 	}
-	day := s.At.Local().Format(time.DateOnly)
-	isDate := m.Since != "" && strings.Contains(m.Value, m.Since[:4]) // a value like "9 May 2026" is not true since that day
-	if m.Since <= day && !isDate {
-		c.since = m.Since
+	if start, _, ok := timeOf(c.since); ok && start.After(c.at) {
+		c.at = start
 	}
 	if _, end, ok := timeOf(m.Until); ok && end.Before(c.at) {
 		c.at = end
@@ -195,7 +248,7 @@ func claimOf(row int, m store.Memory, s store.Saying) claim {
 // inTime sorts claims, the one that is true now last: by since where both have one, else by when they were said.
 func inTime(claims []claim) (sorted []claim) {
 	slices.SortFunc(claims, func(x, y claim) int {
-		return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.since, y.since), cmp.Compare(x.value, y.value), cmp.Compare(x.row, y.row))
+		return cmp.Or(x.at.Compare(y.at), x.said.Compare(y.said), cmp.Compare(x.since, y.since), cmp.Compare(x.value, y.value), cmp.Compare(x.row, y.row))
 	})
 	for _, c := range claims {
 		i := len(sorted)
@@ -217,14 +270,18 @@ func (c claim) beganBefore(other claim) bool {
 	return !overlap && c.since < other.since
 }
 
-// successorOf returns the row that supersedes the first of the claims in time; -1: none does.
-func successorOf(claims []claim) (row int) {
+// fateOf returns what supersedes the first of the claims in time.
+func fateOf(claims []claim) fate {
 	first := claims[0]
 	for _, c := range claims[1:] {
-		told := first.beganBefore(c) || first.at.Before(c.at) // which of the two is newer
-		if c.value != first.value && told && (c.self || !first.self) {
-			return c.row
+		if c.value != first.value && first.isOlder(c) && (c.self || !first.self) {
+			return fate{by: c.row, later: c.announced() && first.at.Before(c.at)}
 		}
 	}
-	return -1
+	return fate{by: -1}
+}
+
+// isOlder reports whether it is known that a claim is older than one that follows it in time.
+func (c claim) isOlder(other claim) bool {
+	return c.beganBefore(other) || c.at.Before(other.at) || c.announced() && c.at.Equal(other.at) && c.said.Before(other.said)
 }

@@ -94,9 +94,9 @@ func TestNewerFactTakesThePlaceOfOlder(t *testing.T) {
 			[]string{fact("home", "Oslo", 1, ""), fact("home", "Lisbon", 3, ""), fact("home", "Oslo", 5, "")},
 			[]string{"Oslo superseded " + day(3), "Lisbon superseded " + day(5), "Oslo active"},
 		},
-		"what begins later than it is said counts from then": {
+		"what begins later than it is said counts from when it begins": {
 			[]string{fact("home", "Lisbon", 3, `, "since": "2019"`), fact("home", "Porto", 5, `, "since": "2033"`), fact("home", "Turin", 7, `, "since": "2020"`)},
-			[]string{"Lisbon superseded 2033", "Porto superseded 2020", "Turin active"},
+			[]string{"Lisbon superseded 2020", "Turin active", "Porto active"}, // Porto in 2033
 		},
 		"of the same value in other words the older memory is current": {
 			[]string{fact("home", "Lisbon", 1, ""), strings.Replace(fact("home", "lisbon", 3, ""), "says", "said", 1)},

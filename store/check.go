@@ -89,7 +89,7 @@ var invariants = []string{
 	`SELECT ` + name + `conversation), printf('memory %d is forgotten, and what it was before is not known', id) FROM memories
 			WHERE state = 'forgotten' AND forgotten_from = ''`,
 	`SELECT ` + name + `conversation), printf('memory %d is active, and memory %d has taken its place', id, superseded_by)
-			FROM memories WHERE state = 'active' AND superseded_by IS NOT NULL`,
+			FROM memories WHERE state = 'active' AND superseded_by IS NOT NULL AND NOT by_rule`,
 	`SELECT ` + name + `m.conversation), printf('memory %d has a memory of another conversation in its place', m.id) FROM memories m
 			JOIN memories b ON b.id = m.superseded_by WHERE b.conversation <> m.conversation`,
 	`WITH RECURSIVE later (first, id) AS (SELECT id, superseded_by FROM memories WHERE superseded_by IS NOT NULL

@@ -19,7 +19,7 @@ type ConversationMemories struct {
 }
 
 // Add writes a memory with its sources, seqs of the conversation, and its entries of the index, and returns its number. It writes neither
-// ID and Conversation nor SupersededBy, InDoubt and the people's IDs of m. An empty Reach is "server", an empty State "active", a zero SavedAt now.
+// ID and Conversation nor SupersededBy, what is computed from it, and the people's IDs of m. An empty Reach is "server", an empty State "active", a zero SavedAt now.
 func (ms ConversationMemories) Add(m Memory, sources []int64) (id int64) {
 	was := "" // the state before it was forgotten
 	if m.State == "forgotten" {
@@ -122,14 +122,14 @@ func (ms ConversationMemories) CanSupersede(id int64) bool {
 
 // Supersede marks an earlier memory as superseded, and returns its number; 0: it may not be superseded.
 func (ms ConversationMemories) Supersede(earlier, by int64) (superseded int64) {
-	return getValue[int64](ms.tx, "UPDATE memories SET state = 'superseded', superseded_by = ? WHERE "+canBeSuperseded+" RETURNING id", by, earlier, ms.c.id)
+	return getValue[int64](ms.tx, "UPDATE memories SET state = 'superseded', superseded_by = ?, by_rule = 0, in_doubt = 0 WHERE "+canBeSuperseded+" RETURNING id", by, earlier, ms.c.id)
 }
 
 // Reword gives a current memory a new text and fact, and reports whether it is current and no other current one has the same words. The
 // index has the new ones from then on.
 func (ms ConversationMemories) Reword(m Memory, content string, fact Fact) (changed bool) {
-	changed = ms.tx.do(`UPDATE OR IGNORE memories SET content = ?, folded = ?, attribute = ?, value = ?, slot = ?, since = ?, until = ?, also = ?
-		WHERE id = ? AND state = 'active'`,
+	changed = ms.tx.do(`UPDATE OR IGNORE memories SET content = ?, folded = ?, attribute = ?, value = ?, slot = ?, since = ?, until = ?, also = ?,
+		superseded_by = NULL, by_rule = 0, in_doubt = 0 WHERE id = ? AND state = 'active'`,
 		content, words.Fold(content), fact.Attribute, fact.Value, fact.Slot, fact.Since, fact.Until, toJSON(fact.Also), m.ID)
 	if changed {
 		unindexMemory(ms.tx, ms.c.id, m)

@@ -1,4 +1,4 @@
-// Facts: the memories that fill the same slot, and which of them is true now. Package memory decides that.
+// Facts: the memories that fill the same slot, and what supersedes what of them. Package memory decides that.
 
 package store
 
@@ -38,11 +38,12 @@ func (fs Facts) Sayings(ids []int64) []Saying {
 		FROM memory_sources s JOIN messages m ON m.id = s.message WHERE s.memory IN (SELECT value FROM json_each(?))`, listOf(ids))
 }
 
-// Settled is what a comparison of the memories that fill a slot says of one of them.
+// Settled is what a comparison of the memories that fill a slot says of one of them. It does not depend on when they are compared.
 type Settled struct {
-	ID      int64
-	By      int64 // the memory that supersedes it; 0: it is current
-	InDoubt bool
+	ID    int64
+	By    int64 // the memory that supersedes it; 0: none
+	Later bool  // it does so once it begins; until then both are active
+	Doubt int64 // the same number for all that contradict each other whenever both are true; 0: nothing contradicts it
 }
 
 // Settle writes what became of memories that fill a slot. One that says the same as another current memory stays superseded.
@@ -51,13 +52,13 @@ func (fs Facts) Settle(all []Settled) {
 		fs.tx.do("UPDATE memories SET superseded_by = NULL WHERE id = ? AND by_rule", s.ID)
 	}
 	for _, s := range all { // then, because no two current memories may have the same words
-		if s.By != 0 {
+		if s.By != 0 && !s.Later {
 			fs.tx.do("UPDATE memories SET state = 'superseded', superseded_by = ?1, by_rule = 1, in_doubt = 0 WHERE id = ?2 AND id NOT IN ("+laterThan+")", s.By, s.ID)
 		}
 	}
 	for _, s := range all {
-		if s.By == 0 {
-			fs.tx.do("UPDATE OR IGNORE memories SET state = 'active', superseded_by = NULL, by_rule = 0, in_doubt = ? WHERE id = ?", s.InDoubt, s.ID)
+		if s.By == 0 || s.Later {
+			fs.tx.do("UPDATE OR IGNORE memories SET state = 'active', superseded_by = nullif(?1, 0), by_rule = ?1 <> 0, in_doubt = ?3 WHERE id = ?2 AND id NOT IN ("+laterThan+")", s.By, s.ID, s.Doubt)
 		}
 	}
 }

@@ -4,7 +4,9 @@
 package store
 
 import (
+	"cmp"
 	"database/sql"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,9 +37,10 @@ type Memory struct {
 	SupersededBy int64     `json:"superseded_by,omitempty"`
 	Fact
 
-	ByRule  bool   `json:"by_rule,omitempty"`  // superseded because a newer memory has another value for the same thing
-	InDoubt bool   `json:"in_doubt,omitempty"` // another current memory has another value, and which one is true is not known
-	Ended   string `json:"ended,omitempty"`    // of a superseded one: until when it was true, as far as known
+	ByRule   bool   `json:"by_rule,omitempty"`  // superseded because a newer memory has another value for the same thing; of an active one: it will be
+	Upcoming bool   `json:"upcoming,omitempty"` // it is not true yet
+	InDoubt  bool   `json:"in_doubt,omitempty"` // another memory has another value that is true now, and which one is right is not known
+	Ended    string `json:"ended,omitempty"`    // until when it was or is true because of the one that supersedes it; "" if that has the same value, or began first
 }
 
 // Fact is what a memory states in a form that can be compared. All of it may be empty.
@@ -48,6 +51,14 @@ type Fact struct {
 	Since     string   `json:"since,omitempty"`     // from when it is true, or when it happens: "2026", "2026-05" or "2026-05-08"
 	Until     string   `json:"until,omitempty"`     // to when, as its maker says
 	Also      []string `json:"also,omitempty"`      // words by which somebody may ask for it
+}
+
+// Begins returns Since, from when the value is true; "" if it is not known. A value like "9 May 2026" is not true since that day.
+func (f Fact) Begins() string {
+	if f.Since != "" && strings.Contains(f.Value, f.Since[:4]) {
+		return ""
+	}
+	return f.Since
 }
 
 // Text returns what a memory says, and the words by which it is found besides.
@@ -64,11 +75,14 @@ const (
 	subject = "iif(m.about = '', m.speaker, m.about)"
 )
 
-const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conversation), m.kind, m.content, m.importance,
+// memoryColumns are what memories reads at a moment.
+func memoryColumns(at moment) string {
+	return `m.id, (SELECT name FROM conversations WHERE id = m.conversation), m.kind, m.content, m.importance,
 	m.pinned, m.speaker, ` + speakerOf + `, m.about, ` + aboutOf + `, m.reach, m.made_by, coalesce(m.compaction, 0),
-	m.said_at, m.saved_at, m.expires_at, m.confirmed, m.state, coalesce(m.superseded_by, 0),
+	m.said_at, m.saved_at, m.expires_at, m.confirmed, ` + at.state("m") + `, coalesce(m.superseded_by, 0),
 	(SELECT json_group_array(message & 4294967295) FROM memory_sources WHERE memory = m.id),
-	m.attribute, m.value, m.slot, m.since, m.until, m.also, m.by_rule, m.in_doubt, iif(m.state = 'superseded', ` + successor + `, '')`
+	m.attribute, m.value, m.slot, m.since, m.until, m.also, m.by_rule, ` + at.upcoming("m") + ", " + at.rivals("m") + ", " + successor
+}
 
 // successor is the SQL expression for the memory that superseded memory m. It began, if that is not known otherwise, when it was said first
 // after m was.
@@ -77,43 +91,45 @@ const successor = `(SELECT json_object('Slot', b.slot, 'Value', b.value, 'Since'
 			(SELECT coalesce(max(t.said_at), m.said_at) FROM memory_sources s JOIN messages t ON t.id = s.message WHERE s.memory = m.id)),
 		b.said_at)) FROM memories b WHERE b.id = m.superseded_by)`
 
-// ended returns until when a memory was true that another superseded.
-func (m Memory) ended(by struct {
+// follower is what superseded a memory, and when that was said.
+type follower struct {
 	Fact
 	Said int64
-},
-) string {
-	sameValue := m.Slot != "" && m.Slot == by.Slot && words.Fold(m.Value) == words.Fold(by.Value)
-	switch {
-	case m.Until != "" || by.Said == 0 || sameValue:
-		return m.Until
-	case by.Since != "":
-		return by.Since
-	}
-	return time.UnixMilli(by.Said).Format(time.DateOnly)
 }
+
+// ended returns until when a memory was true that another superseded: until that began, or before.
+func (m Memory) ended(by follower) string {
+	if by.Said == 0 || m.Slot != "" && m.Slot == by.Slot && words.Fold(m.Value) == words.Fold(by.Value) {
+		return m.Until
+	}
+	began := cmp.Or(by.Begins(), time.UnixMilli(by.Said).Format(time.DateOnly))
+	switch {
+	case began <= m.Begins() && m.Announced():
+		return "" // it never was
+	case m.Until == "" || began < m.Until && !strings.HasPrefix(m.Until, began):
+		return began
+	}
+	return m.Until
+}
+
+// Announced reports whether the memory was said before its value began.
+func (m Memory) Announced() bool { return m.Begins() > m.SaidAt.Local().Format(time.DateOnly) }
 
 // memories reads the memories m that the rest of the query selects.
 func (t *Tx) memories(rest string, args ...any) []Memory {
 	return listRows(t, func(rows *sql.Rows, m *Memory) error {
-		var at int64
-		var by struct {
-			Fact
-			Said int64
-		}
+		var by follower
+		var rivals []string
 		err := rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance,
 			&m.Pinned, &m.Speaker, &m.SpeakerID, &m.About, &m.AboutID, &m.Reach, &m.By, &m.Compaction,
-			&at, utcInto(&m.SavedAt), utcInto(&m.Expires), &m.Confirmed, &m.State, &m.SupersededBy, jsonInto(&m.Sources),
-			&m.Attribute, &m.Value, &m.Slot, &m.Since, &m.Until, jsonInto(&m.Also), &m.ByRule, &m.InDoubt, jsonInto(&by))
-		m.SaidAt = utcTime(at)
-		if m.State == "superseded" {
+			utcInto(&m.SaidAt), utcInto(&m.SavedAt), utcInto(&m.Expires), &m.Confirmed, &m.State, &m.SupersededBy, jsonInto(&m.Sources),
+			&m.Attribute, &m.Value, &m.Slot, &m.Since, &m.Until, jsonInto(&m.Also), &m.ByRule, &m.Upcoming, jsonInto(&rivals), jsonInto(&by))
+		if m.State == "superseded" || m.State == "active" {
 			m.Ended = m.ended(by)
 		}
-		if m.State == "active" && !m.Pinned && !m.Expires.IsZero() && !m.Expires.After(time.Now()) {
-			m.State = "expired"
-		}
+		m.InDoubt = m.State == "active" && !m.Upcoming && slices.ContainsFunc(rivals, func(value string) bool { return words.Fold(value) != words.Fold(m.Value) })
 		return err
-	}, "SELECT "+memoryColumns+" FROM memories m "+rest, args...)
+	}, "SELECT "+memoryColumns(now())+" FROM memories m "+rest, args...)
 }
 
 // Memories are the memories of all conversations, by number, in one transaction.

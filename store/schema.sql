@@ -172,8 +172,8 @@ CREATE TABLE memories (
   since          TEXT NOT NULL DEFAULT '',            -- from when it is true, or when it happens: a day, month or year
   until          TEXT NOT NULL DEFAULT '',            -- to when, as its maker says
   also           TEXT NOT NULL DEFAULT '',            -- JSON list of words by which somebody may ask for it
-  by_rule        INTEGER NOT NULL DEFAULT 0,          -- superseded because a newer memory fills its slot with another value
-  in_doubt       INTEGER NOT NULL DEFAULT 0           -- another current memory fills its slot with another value
+  by_rule        INTEGER NOT NULL DEFAULT 0,          -- superseded because a newer memory fills its slot with another value; of an active one: once that begins
+  in_doubt       INTEGER NOT NULL DEFAULT 0           -- the same number in all memories that contradict each other while they are true; 0: none does
 ) STRICT;
 CREATE UNIQUE INDEX memories_fact ON memories (conversation, folded) WHERE state = 'active';
 CREATE INDEX memories_same ON memories (conversation, fact) WHERE fact <> 0;
@@ -471,10 +471,19 @@ CREATE TABLE task_sources (
 
 -- Views for people who ask in SQL: names that can be read, times as text in UTC, nothing that was deleted.
 -- Their columns stay when the tables change.
-CREATE VIEW memories_view AS SELECT
+CREATE VIEW memories_view AS WITH
+today (day) AS (SELECT date('now', 'localtime')),
+states AS (SELECT m.*,
+  CASE WHEN state <> 'active' THEN state
+    WHEN EXISTS (SELECT 1 FROM memories f WHERE f.id = m.superseded_by AND f.since <= substr(day, 1, length(f.since))) THEN 'superseded'
+    WHEN NOT pinned AND expires_at <= CAST(strftime('%s', 'now') AS INTEGER) * 1000 THEN 'expired'
+    WHEN slot <> '' AND until <> '' AND until < substr(day, 1, length(until)) THEN 'expired'
+    ELSE state END AS is_now,
+  slot <> '' AND since > substr(day, 1, length(since)) AND instr(value, substr(since, 1, 4)) = 0 AS upcoming
+  FROM memories m, today)
+SELECT
   m.id, c.name AS channel, m.kind, m.content, m.importance,
-  m.speaker, m.about, m.made_by AS saved_by,
-  CASE WHEN m.state = 'active' AND NOT m.pinned AND m.expires_at <= CAST(strftime('%s', 'now') AS INTEGER) * 1000 THEN 'expired' ELSE m.state END AS state,
+  m.speaker, m.about, m.made_by AS saved_by, m.is_now AS state,
   m.pinned, m.confirmed,
   datetime(m.said_at / 1000, 'unixepoch') AS said_at,
   datetime(m.saved_at / 1000, 'unixepoch') AS saved_at,
@@ -484,9 +493,10 @@ CREATE VIEW memories_view AS SELECT
   m.attribute, m.value, m.since,
   coalesce(nullif(m.until, ''), (SELECT coalesce(nullif(b.since, ''), date(coalesce((SELECT min(t.said_at) FROM memory_sources s
     JOIN messages t ON t.id = s.message WHERE s.memory = b.id AND t.said_at > m.said_at), b.said_at) / 1000, 'unixepoch'))
-    FROM memories b WHERE b.id = m.superseded_by AND m.state = 'superseded' AND (b.slot = '' OR b.value <> m.value COLLATE NOCASE)), '') AS until,
-  m.in_doubt
-FROM memories m JOIN conversations c ON c.id = m.conversation;
+    FROM memories b WHERE b.id = m.superseded_by AND m.state IN ('active', 'superseded') AND (b.slot = '' OR b.value <> m.value COLLATE NOCASE)), '') AS until,
+  m.in_doubt <> 0 AND m.is_now = 'active' AND NOT m.upcoming AND EXISTS (SELECT 1 FROM states r WHERE r.conversation = m.conversation AND r.slot = m.slot
+    AND r.in_doubt = m.in_doubt AND r.value <> m.value COLLATE NOCASE AND r.is_now = 'active' AND NOT r.upcoming) AS in_doubt
+FROM states m JOIN conversations c ON c.id = m.conversation;
 
 -- Whether a session is settled follows from its summaries.
 CREATE TRIGGER session_row_added AFTER INSERT ON compactions BEGIN

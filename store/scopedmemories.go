@@ -13,15 +13,12 @@ import (
 
 // MemoryFilter chooses memories.
 type MemoryFilter struct {
-	State string    // active; "" is the same: current ones that have not ended; expired: current ones that have; current: both; known: active ones, and values that were superseded; all; or a stored one
+	State string    // active; "" is the same: current ones that have not ended; expired: current ones that have; current: both; known: those that are recalled, values that have ended or were superseded among them; all; or another state of a memory
 	Kind  string    // "": all
 	Since time.Time // said at or after; zero: any time
 	Until time.Time // said before; zero: any time
 	About []string  // names or platform IDs of whom it is about; where it is about no one else, names of its speaker; nil: anyone
 }
-
-// hasEnded is the condition that a memory has ended, at the time in its argument.
-const hasEnded = "(NOT pinned AND expires_at IS NOT NULL AND expires_at <= ?)"
 
 // sameValue is the condition that memory m was superseded by one that says the same and knows more of its time.
 const sameValue = `EXISTS (SELECT 1 FROM memories b WHERE b.id = m.superseded_by AND b.slot = m.slot AND lower(b.value) = lower(m.value))`
@@ -42,18 +39,13 @@ func (f MemoryFilter) where(in scopeIDs) (condition string, args []any) {
 	var cs conditions
 	within, of := in.where("reach")
 	cs.add(within, of...)
+	at := now()
 	switch f.State {
-	case "", "active":
-		cs.add("state = 'active' AND NOT "+hasEnded, nowMillis())
-	case "expired":
-		cs.add("state = 'active' AND "+hasEnded, nowMillis())
-	case "current":
-		cs.add("state = 'active'")
-	case "known":
-		cs.add("(state = 'active' OR state = 'superseded' AND slot <> '' AND NOT "+sameValue+") AND NOT "+hasEnded, nowMillis())
 	case "all":
+	case "known":
+		cs.add("(" + at.is("current", "m") + " OR " + at.is("superseded", "m") + " AND slot <> '' AND NOT " + sameValue + ") AND NOT " + at.expired("m"))
 	default:
-		cs.add("state = ?", f.State)
+		cs.add(at.is(cmp.Or(f.State, "active"), "m"))
 	}
 	if f.Kind != "" {
 		cs.add("kind = ?", f.Kind)
@@ -126,7 +118,7 @@ func (sm ScopedMemories) Among(ids []int64, f MemoryFilter, sort string, each fu
 		err := rows.Scan(&m.ID, utcInto(&m.SaidAt), &m.Importance, &m.Kind, &m.Speaker, &m.About, &m.Pinned, &m.Confirmed, &m.State)
 		each(m)
 		return err
-	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed, state FROM memories m
+	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed, `+now().state("m")+` FROM memories m
 		WHERE id IN (SELECT value FROM json_each(?)) AND `+chosen+" ORDER BY "+memoryOrders[cmp.Or(sort, "said")],
 		append([]any{listOf(ids)}, args...)...)
 }

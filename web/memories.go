@@ -215,7 +215,7 @@ func listedMemory(m memory.Memory) g.Node {
 			g.If(m.About != "" && m.About != m.Speaker, g.Group{
 				g.Text("about "), personLink(m.Conversation, store.Person{ID: m.AboutID, Name: m.About}), g.Text(" · "),
 			}),
-			g.If(m.State == "superseded" && periodOf(m) != "", g.Text("was so ")),
+			g.If(m.Doubt() == "was so" && periodOf(m) != "", g.Text("was so ")),
 			g.If(periodOf(m) != "", g.Text(periodOf(m)+" · said ")),
 			timeView(m.SaidAt), g.Text(" · "+m.Conversation),
 			g.If(m.Confirmed > 1, g.Textf(" · said %d times", m.Confirmed)),

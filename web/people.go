@@ -175,11 +175,14 @@ func factsTable(all []memory.Memory) g.Node {
 // shownSources is how many messages a row of a table links.
 const shownSources = 3
 
-// periodOf says when a memory is or was true, or when it happens: "since May 2022", "2019 to May 2022"; "" if nobody said.
+// periodOf says when a memory is, was or will be true, or when it happens: "since May 2022", "2019 to May 2022", "not before May 2027"; "" if
+// nobody said.
 func periodOf(m memory.Memory) string {
 	since := memory.ShownPeriod(m.Since, chat.DateFormat)
 	end := memory.ShownPeriod(m.End(), chat.DateFormat)
 	switch {
+	case since != "" && end == "" && m.Upcoming:
+		return "not before " + since
 	case since != "" && (since == end || end == "" && m.Kind == "event"):
 		return since
 	case since != "" && end != "":

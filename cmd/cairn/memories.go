@@ -256,7 +256,10 @@ func (c *console) showMemories(memories []memory.Memory, s selection) error {
 		if m.Pinned {
 			notes = append(notes, "pinned")
 		}
-		if m.Since != "" {
+		switch {
+		case m.Upcoming:
+			notes = append(notes, "not before "+m.Since)
+		case m.Since != "":
 			notes = append(notes, "since "+m.Since)
 		}
 		if m.State != "active" {

@@ -74,8 +74,8 @@ func (m memoryDetails) String() string {
 		line("reach", "this channel alone")
 	}
 	state := m.State
-	if m.Doubt() == "in doubt" {
-		state += ", in doubt"
+	if doubt := m.Doubt(); doubt != "" && doubt != "was so" {
+		state += ", " + doubt
 	}
 	line("state", state)
 	for _, other := range m.Chain {

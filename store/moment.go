@@ -1,0 +1,72 @@
+// What is true of memories at a moment: SQL conditions that become true as time passes. Reading evaluates them, and changes no row.
+
+package store
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// moment is when memories are read. Its conditions are those of a memory that is stored as active; m is the name of its table.
+type moment struct {
+	millis int64
+	day    string // local: people mean their own days
+}
+
+func now() moment { return moment{nowMillis(), time.Now().Format(time.DateOnly)} }
+
+// today is the SQL expression for the day, month or year of the moment, whichever a column has.
+func (at moment) today(column string) string {
+	return fmt.Sprintf("substr('%s', 1, length(%s))", at.day, column)
+}
+
+// expired: nothing recalls it any more.
+func (at moment) expired(m string) string {
+	return fmt.Sprintf("(NOT %[1]s.pinned AND %[1]s.expires_at IS NOT NULL AND %[1]s.expires_at <= %[2]d)", m, at.millis)
+}
+
+// over: it has a value, which had an end, and that has passed.
+func (at moment) over(m string) string {
+	return fmt.Sprintf("(%[1]s.slot <> '' AND %[1]s.until <> '' AND %[1]s.until < %[2]s)", m, at.today(m+".until"))
+}
+
+// followed: the value that supersedes it has begun. See Settled.
+func (at moment) followed(m string) string {
+	return fmt.Sprintf("EXISTS (SELECT 1 FROM memories f WHERE f.id = %s.superseded_by AND f.since <= %s)", m, at.today("f.since"))
+}
+
+// upcoming: it has a value that has not begun, see Fact.Begins.
+func (at moment) upcoming(m string) string {
+	return fmt.Sprintf("(%[1]s.slot <> '' AND %[1]s.since > %[2]s AND instr(%[1]s.value, substr(%[1]s.since, 1, 4)) = 0)", m, at.today(m+".since"))
+}
+
+// is is the condition that a memory is in a state, stored or not.
+func (at moment) is(state, m string) string {
+	active := m + ".state = 'active' AND NOT " + at.followed(m)
+	ended := "(" + at.expired(m) + " OR " + at.over(m) + ")"
+	switch state {
+	case "active":
+		return active + " AND NOT " + ended
+	case "expired":
+		return active + " AND " + ended
+	case "current":
+		return active
+	case "superseded":
+		return "(" + m + ".state = 'superseded' OR " + m + ".state = 'active' AND " + at.followed(m) + ")"
+	}
+	return m + ".state = '" + strings.ReplaceAll(state, "'", "''") + "'"
+}
+
+// state is the SQL expression for the state of a memory.
+func (at moment) state(m string) string {
+	return fmt.Sprintf("CASE WHEN %[1]s.state <> 'active' THEN %[1]s.state WHEN %[2]s THEN 'superseded' WHEN %[3]s OR %[4]s THEN 'expired' ELSE 'active' END",
+		m, at.followed(m), at.expired(m), at.over(m))
+}
+
+// rivals is the SQL expression for the other values that contradict a memory, as a JSON list; NULL: none.
+func (at moment) rivals(m string) string {
+	return fmt.Sprintf(`iif(%[1]s.in_doubt = 0, NULL, (SELECT json_group_array(r.value) FROM memories r
+		WHERE r.conversation = %[1]s.conversation AND r.slot = %[1]s.slot AND r.slot <> '' AND r.in_doubt = %[1]s.in_doubt AND r.id <> %[1]s.id
+		AND %[2]s AND NOT %[3]s))`, m, at.is("active", "r"), at.upcoming("r"))
+}
