@@ -143,9 +143,12 @@ func (ms Memories) Import(ctx context.Context, all []Exported) (n ImportResult, 
 				tx.Memories().Link(rows[next], rows[i])
 			}
 		}
+		settled := make(map[[4]string]bool)
 		for i, e := range all {
-			if fresh[i] && e.Slot != "" {
+			slot := [4]string{e.Conversation, e.Slot, e.About, e.AboutID}
+			if fresh[i] && e.Slot != "" && !settled[slot] {
 				settle(tx.Conversation(e.Conversation), tx, tx.Memories().Get(rows[i]))
+				settled[slot] = true
 			}
 		}
 	})

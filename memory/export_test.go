@@ -30,6 +30,9 @@ func Closest(c *store.Conversation, tx *store.Tx, content, by string) int64 {
 	return closest(c, tx, d).ID
 }
 
+// SettleSlot settles the whole slot of a memory.
+func SettleSlot(c *store.Conversation, tx *store.Tx, id int64) { settle(c, tx, tx.Memories().Get(id)) }
+
 // CheckDraft checks a draft of the assistant from messages up to seq. The result checks it once more.
 func CheckDraft(c *store.Conversation, tx *store.Tx, m summarize.MemoryDraft, seq int64) (again func(tx *store.Tx)) {
 	d := draftOf(m, byAssistant)

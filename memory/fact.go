@@ -139,11 +139,11 @@ func covered(tx *store.Tx, by store.Memory) []store.Memory {
 	})
 }
 
-// inGroup returns the current and superseded memories about the subject of a memory that fill its slot.
+// inGroup returns the current memories about the subject of a memory that fill its slot.
 func inGroup(c *store.Conversation, tx *store.Tx, m store.Memory) []store.Memory {
 	const draftID = -1
 	m.ID = draftID
-	for _, group := range bySubject(append(inSlot(c, tx, m), m)) {
+	for _, group := range bySubject(append(inSlot(c, tx, m, "active"), m)) {
 		if last := len(group) - 1; group[last].ID == draftID {
 			return group[:last]
 		}
@@ -206,13 +206,14 @@ func (m Memory) Period() (text string) {
 // outcome tells a model what became of a memory that fills a slot.
 func outcome(c *store.Conversation, tx *store.Tx, m store.Memory) string {
 	var replaced, doubted []string
+	for _, other := range tx.Memories().SupersededBy(m.ID) {
+		if other.ByRule {
+			replaced = append(replaced, fmt.Sprint(other.ID))
+		}
+	}
 	for _, other := range inGroup(c, tx, m) {
-		number := fmt.Sprint(other.ID)
-		switch {
-		case other.SupersededBy == m.ID && other.ByRule:
-			replaced = append(replaced, number)
-		case m.InDoubt && other.InDoubt && !hasValue(other, m.Value):
-			doubted = append(doubted, number)
+		if m.InDoubt && other.InDoubt && !hasValue(other, m.Value) {
+			doubted = append(doubted, fmt.Sprint(other.ID))
 		}
 	}
 	switch {

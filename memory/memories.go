@@ -106,7 +106,7 @@ func saveDraft(c *store.Conversation, tx *store.Tx, d draft) Saved {
 		settle(c, tx, tx.Memories().Get(s.Superseded))
 	}
 	if d.Slot != "" {
-		settle(c, tx, d.Memory)
+		settleSaved(c, tx, s, d)
 		s = confirmCover(tx, s)
 	}
 	return s

@@ -19,12 +19,12 @@ const ofThing = ": "
 // settle decides which memories that fill the slot of a memory supersede which, and returns the IDs of those that read differently from then
 // on.
 func settle(c *store.Conversation, tx *store.Tx, m store.Memory) (changed []int64) {
-	rows := inSlot(c, tx, m)
+	rows := inSlot(c, tx, m, "active", "superseded")
 	facts := c.Facts(tx)
 	for _, group := range bySubject(rows) {
 		facts.Settle(decide(group, facts.Sayings(idsOf(group))))
 	}
-	for i, now := range inSlot(c, tx, m) {
+	for i, now := range inSlot(c, tx, m, "active", "superseded") {
 		was := rows[i]
 		if now.State != was.State || now.Ended != was.Ended || now.InDoubt != was.InDoubt {
 			changed = append(changed, now.ID)
@@ -33,9 +33,9 @@ func settle(c *store.Conversation, tx *store.Tx, m store.Memory) (changed []int6
 	return changed
 }
 
-// inSlot returns the current and superseded memories that fill the slot of a memory: about a thing of that name, or about people with its
-// name or platform ID.
-func inSlot(c *store.Conversation, tx *store.Tx, m store.Memory) []store.Memory {
+// inSlot returns the memories that are stored in one of some states and fill the slot of a memory: about a thing of that name, or about people
+// with its name or platform ID.
+func inSlot(c *store.Conversation, tx *store.Tx, m store.Memory, states ...string) []store.Memory {
 	if m.Slot == "" {
 		return nil
 	}
@@ -43,7 +43,7 @@ func inSlot(c *store.Conversation, tx *store.Tx, m store.Memory) []store.Memory 
 		m.About = ""
 		m.AboutID = ""
 	}
-	return c.Facts(tx).InSlot(m.Slot, m.About, m.AboutID, "active", "superseded")
+	return c.Facts(tx).InSlot(m.Slot, m.About, m.AboutID, states...)
 }
 
 func idsOf(rows []store.Memory) (ids []int64) {
@@ -156,7 +156,10 @@ func fatesOf(rows []store.Memory, sayings []store.Saying) []fate {
 func cover(rows []store.Memory, fates []fate) []fate {
 	for i, m := range rows {
 		for k, by := range rows {
-			if i == k || m.Pinned || replaced(m) || replaced(by) || !fates[i].stays() || fates[k] != fates[i] {
+			if !fates[i].stays() || m.Pinned || replaced(m) {
+				break
+			}
+			if i == k || replaced(by) || fates[k] != fates[i] {
 				continue
 			}
 			if (saysMore(by, m) || k < i && saysTheSame(by, m)) && outlives(by, m) {
@@ -213,11 +216,15 @@ func outlives(m, other store.Memory) bool {
 
 // claimsOf returns the claims of memories: one for each of their sayings, or one for a memory without.
 func claimsOf(rows []store.Memory, sayings []store.Saying) (claims []claim) {
+	of := make(map[int64][]store.Saying)
+	for _, s := range sayings {
+		of[s.Memory] = append(of[s.Memory], s)
+	}
 	for i, m := range rows {
 		if replaced(m) && slices.ContainsFunc(rows, func(by store.Memory) bool { return by.ID == m.SupersededBy }) {
 			continue // the other one stands for it
 		}
-		said := slices.DeleteFunc(slices.Clone(sayings), func(s store.Saying) bool { return s.Memory != m.ID })
+		said := of[m.ID]
 		if len(said) == 0 {
 			said = []store.Saying{{At: m.SaidAt, Author: m.Speaker, AuthorID: m.SpeakerID}}
 		}

@@ -46,8 +46,36 @@ type Settled struct {
 	Doubt int64 // the same number for all that contradict each other whenever both are true; 0: nothing contradicts it
 }
 
+// maxLater is how many later messages IsNewest looks at.
+const maxLater = 2000
+
+// newer finds what may be newer than memory ?3 in its slot: a saying of time ?4 or later, or a value since later than ?5. Of more than ?6
+// messages it does not look at all.
+const newer = `WITH later AS (SELECT id FROM messages WHERE conversation = ?1 AND said_at >= ?4 LIMIT ?6)
+	SELECT 1 WHERE (SELECT count(*) FROM later) = ?6
+		OR EXISTS (SELECT 1 FROM later JOIN memory_sources s ON s.message = later.id JOIN memories m ON m.id = s.memory
+			WHERE m.slot = ?2 AND m.id <> ?3 AND m.state IN ('active', 'superseded'))
+		OR EXISTS (SELECT 1 FROM memories WHERE conversation = ?1 AND state IN ('active', 'superseded') AND said_at >= ?4 AND slot = ?2 AND id <> ?3)
+		OR EXISTS (SELECT 1 FROM memories WHERE conversation = ?1 AND slot = ?2 AND slot <> '' AND state IN ('active', 'superseded') AND since > ?5 AND id <> ?3)`
+
+// IsNewest reports whether a memory, or its saying of a time, is newer than everything else that fills its slot, whoever that is about:
+// nothing else was said then or later, and nothing is true since later than a day. It may miss that.
+func (fs Facts) IsNewest(m Memory, said time.Time, since string) bool {
+	return !exists(fs.tx, newer, fs.c.id, m.Slot, m.ID, said.UnixMilli(), since, maxLater)
+}
+
+// covered selects memories ?1 and those for which they stand.
+const covered = `WITH RECURSIVE covered (id) AS (SELECT value FROM json_each(?1) UNION SELECT m.id FROM covered JOIN memories m ON m.superseded_by = covered.id
+	WHERE m.state IN ('active', 'superseded') AND m.by_rule AND ` + sameValue + `) SELECT id FROM covered`
+
+// WithCovered returns some memories and those with the same value for which they stand, oldest row first.
+func (fs Facts) WithCovered(ids []int64) []Memory {
+	return fs.tx.memories("WHERE m.id IN ("+covered+") ORDER BY m.id", listOf(ids))
+}
+
 // Settle writes what became of memories that fill a slot. One that says the same as another current memory stays superseded.
 func (fs Facts) Settle(all []Settled) {
+	all = fs.changed(all)
 	for _, s := range all { // first, so that no earlier link makes a circle with a new one
 		fs.tx.do("UPDATE memories SET superseded_by = NULL WHERE id = ? AND by_rule", s.ID)
 	}
@@ -61,4 +89,27 @@ func (fs Facts) Settle(all []Settled) {
 			fs.tx.do("UPDATE OR IGNORE memories SET state = 'active', superseded_by = nullif(?1, 0), by_rule = ?1 <> 0, in_doubt = ?3 WHERE id = ?2 AND id NOT IN ("+laterThan+")", s.By, s.ID, s.Doubt)
 		}
 	}
+}
+
+// changed returns those of which the rows say something else.
+func (fs Facts) changed(all []Settled) (changed []Settled) {
+	is := make(map[int64]Settled)
+	var ids []int64
+	for _, s := range all {
+		ids = append(ids, s.ID)
+	}
+	eachRow(fs.tx, func(rows *sql.Rows) error {
+		var s Settled
+		err := rows.Scan(&s.ID, &s.By, &s.Later, &s.Doubt)
+		is[s.ID] = s
+		return err
+	}, `SELECT id, coalesce(superseded_by, 0), state = 'active' AND superseded_by IS NOT NULL, in_doubt FROM memories
+		WHERE id IN (SELECT value FROM json_each(?)) AND state = iif(superseded_by IS NULL OR state = 'active', 'active', 'superseded')
+		AND by_rule = (superseded_by IS NOT NULL)`, listOf(ids))
+	for _, s := range all {
+		if is[s.ID] != s {
+			changed = append(changed, s)
+		}
+	}
+	return changed
 }

@@ -53,6 +53,10 @@ var plans = []struct{ part, by string }{
 	{"WHERE conversation = ? AND platform_id = ? AND platform_id <> ''", "outbox_platform (conversation=? AND platform_id=?)"},
 	{"AND id IN (SELECT conversation << 32 | seq FROM pins WHERE conversation = ?)", "messages USING INTEGER PRIMARY KEY (rowid=?)"},
 	{"SELECT state, count(*) AS n FROM memories GROUP BY state", "COVERING INDEX memories_newest"},
+	{"AND m.slot = ?2 AND m.slot <> '' AND m.state IN", "memories_slot (conversation=? AND slot=? AND state=?)"},
+	{"AND since > ?5 AND id <> ?3", "memories_slot (conversation=? AND slot=? AND state=? AND since>?)"},
+	{"AND since > ?5 AND id <> ?3", "messages_said (conversation=? AND said_at>?)"},
+	{"AND since > ?5 AND id <> ?3", "memories_newest (conversation=? AND state=? AND said_at>?)"},
 }
 
 // The store names no index in its statements: SQLite chooses the right one by itself, whatever the tables hold, and whether or not it

@@ -179,7 +179,7 @@ CREATE UNIQUE INDEX memories_fact ON memories (conversation, folded) WHERE state
 CREATE INDEX memories_same ON memories (conversation, fact) WHERE fact <> 0;
 CREATE INDEX memories_newest ON memories (conversation, state, said_at);
 CREATE INDEX memories_superseded ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
-CREATE INDEX memories_slot ON memories (conversation, slot) WHERE slot <> '';
+CREATE INDEX memories_slot ON memories (conversation, slot, state, since) WHERE slot <> '';
 
 -- The messages a memory was made from.
 CREATE TABLE memory_sources (

@@ -7,6 +7,10 @@ END;
 -- A message may support the text of a memory, and not what the memory states in its fields.
 ALTER TABLE memory_sources ADD COLUMN fact INTEGER NOT NULL DEFAULT 1; -- it says what the memory states in its fields, too
 
+-- A slot may have thousands of values, of which a new one needs those that are current, and the newest.
+DROP INDEX memories_slot;
+CREATE INDEX memories_slot ON memories (conversation, slot, state, since) WHERE slot <> '';
+
 -- What is true of a memory may change as time passes.
 DROP VIEW memories_view;
 CREATE VIEW memories_view AS WITH
