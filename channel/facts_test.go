@@ -1,9 +1,11 @@
 package channel_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/memory"
 	"cairn/testkit/check"
@@ -47,4 +49,33 @@ func TestRecallSaysWhenFactsAreTrue(t *testing.T) {
 		text := r.says(ada, place, line, wants...)
 		check.Equal(t, line+" shows what was", strings.Contains(text, "lives in Oslo"), slices.Contains(wants, was))
 	}
+}
+
+// So has it of what is announced, and of what has ended by itself.
+func TestRecallSaysWhatTimeChanges(t *testing.T) {
+	r := withRecall(t, func(r *rig) {
+		r.overhear("Ophelia lives in Oslo.")
+		r.overhear("Ophelia moves to Lisbon next year, and her visa, a B1, was for last year.")
+	})
+	year := time.Now().Year()
+	for _, arguments := range []string{
+		`{"content": "Ophelia lives in Oslo", "kind": "identity", "about": "Ophelia", "messages": [1], "attribute": "home", "value": "Oslo"}`,
+		fmt.Sprintf(`{"content": "Ophelia moves to Lisbon", "kind": "identity", "about": "Ophelia", "messages": [2], "attribute": "home", "value": "Lisbon", "since": "%d"}`, year+1),
+		fmt.Sprintf(`{"content": "Ophelia has a visa, a B1", "kind": "identity", "about": "Ophelia", "messages": [2], "attribute": "visa", "value": "B1", "until": "%d"}`, year-1),
+	} {
+		check.Must(storetest.Call(storetest.ToolsAt(storetest.Find(t, r.store, place), 4), "memory_save", arguments))(t)
+	}
+	ms := memory.Of(storetest.Find(t, r.store, place))
+	all, _, err := ms.List(t.Context(), memory.Filter{})
+	check.NoError(t, err)
+	for _, m := range all {
+		if m.By == "extractive" { // which repeats all of it
+			check.NoError(t, ms.Forget(t.Context(), m.ID))
+		}
+	}
+	block := r.askForTurnContext("What about Ophelia, her visa, and Lisbon?")
+	check.Contains(t, "turn context", block,
+		fmt.Sprintf(`"Ophelia moves to Lisbon" (identity, not before %d, said by`, year+1),
+		fmt.Sprintf(`"Ophelia has a visa, a B1" (identity, was so until %d, said by`, year-1))
+	r.says(ada, place, "/memories about:me state:known", fmt.Sprintf("not before %d", year+1), fmt.Sprintf("was so until %d", year-1), fmt.Sprintf("until %d", year+1))
 }

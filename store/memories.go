@@ -75,14 +75,11 @@ const (
 	subject = "iif(m.about = '', m.speaker, m.about)"
 )
 
-// memoryColumns are what memories reads at a moment.
-func memoryColumns(at moment) string {
-	return `m.id, (SELECT name FROM conversations WHERE id = m.conversation), m.kind, m.content, m.importance,
+const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conversation), m.kind, m.content, m.importance,
 	m.pinned, m.speaker, ` + speakerOf + `, m.about, ` + aboutOf + `, m.reach, m.made_by, coalesce(m.compaction, 0),
-	m.said_at, m.saved_at, m.expires_at, m.confirmed, ` + at.state("m") + `, coalesce(m.superseded_by, 0),
+	m.said_at, m.saved_at, m.expires_at, m.confirmed, m.state, coalesce(m.superseded_by, 0),
 	(SELECT json_group_array(message & 4294967295) FROM memory_sources WHERE memory = m.id),
-	m.attribute, m.value, m.slot, m.since, m.until, m.also, m.by_rule, ` + at.upcoming("m") + ", " + at.rivals("m") + ", " + successor
-}
+	m.attribute, m.value, m.slot, m.since, m.until, m.also, m.by_rule, m.in_doubt, ` + successor
 
 // successor is the SQL expression for the memory that superseded memory m. It began, if that is not known otherwise, when it was said first
 // after m was.
@@ -117,19 +114,31 @@ func (m Memory) Announced() bool { return m.Begins() > m.SaidAt.Local().Format(t
 
 // memories reads the memories m that the rest of the query selects.
 func (t *Tx) memories(rest string, args ...any) []Memory {
-	return listRows(t, func(rows *sql.Rows, m *Memory) error {
+	at := now()
+	doubts := make(map[int64]int64) // what memories have in common that contradict each other, by memory
+	all := listRows(t, func(rows *sql.Rows, m *Memory) error {
 		var by follower
-		var rivals []string
+		var doubt int64
 		err := rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance,
 			&m.Pinned, &m.Speaker, &m.SpeakerID, &m.About, &m.AboutID, &m.Reach, &m.By, &m.Compaction,
 			utcInto(&m.SaidAt), utcInto(&m.SavedAt), utcInto(&m.Expires), &m.Confirmed, &m.State, &m.SupersededBy, jsonInto(&m.Sources),
-			&m.Attribute, &m.Value, &m.Slot, &m.Since, &m.Until, jsonInto(&m.Also), &m.ByRule, &m.Upcoming, jsonInto(&rivals), jsonInto(&by))
+			&m.Attribute, &m.Value, &m.Slot, &m.Since, &m.Until, jsonInto(&m.Also), &m.ByRule, &doubt, jsonInto(&by))
+		at.apply(m, by)
 		if m.State == "superseded" || m.State == "active" {
 			m.Ended = m.ended(by)
 		}
-		m.InDoubt = m.State == "active" && !m.Upcoming && slices.ContainsFunc(rivals, func(value string) bool { return words.Fold(value) != words.Fold(m.Value) })
+		if doubt != 0 && m.State == "active" && !m.Upcoming {
+			doubts[m.ID] = doubt
+		}
 		return err
-	}, "SELECT "+memoryColumns(now())+" FROM memories m "+rest, args...)
+	}, "SELECT "+memoryColumns+" FROM memories m "+rest, args...)
+	for i, m := range all {
+		if doubt := doubts[m.ID]; doubt != 0 {
+			rivals := listValues[string](t, at.rivals(), m.ID, m.Slot, doubt)
+			all[i].InDoubt = slices.ContainsFunc(rivals, func(value string) bool { return words.Fold(value) != words.Fold(m.Value) })
+		}
+	}
+	return all
 }
 
 // Memories are the memories of all conversations, by number, in one transaction.

@@ -1,4 +1,5 @@
-// What is true of memories at a moment: SQL conditions that become true as time passes. Reading evaluates them, and changes no row.
+// What is true of memories at a moment: conditions that become true as time passes, in SQL to choose rows, and of a row that was read.
+// Reading evaluates them, and changes no row.
 
 package store
 
@@ -33,7 +34,7 @@ func (at moment) over(m string) string {
 
 // followed: the value that supersedes it has begun. See Settled.
 func (at moment) followed(m string) string {
-	return fmt.Sprintf("EXISTS (SELECT 1 FROM memories f WHERE f.id = %s.superseded_by AND f.since <= %s)", m, at.today("f.since"))
+	return fmt.Sprintf("(%[1]s.superseded_by IS NOT NULL AND EXISTS (SELECT 1 FROM memories f WHERE f.id = %[1]s.superseded_by AND f.since <= %[2]s))", m, at.today("f.since"))
 }
 
 // upcoming: it has a value that has not begun, see Fact.Begins.
@@ -64,9 +65,24 @@ func (at moment) state(m string) string {
 		m, at.followed(m), at.expired(m), at.over(m))
 }
 
-// rivals is the SQL expression for the other values that contradict a memory, as a JSON list; NULL: none.
-func (at moment) rivals(m string) string {
-	return fmt.Sprintf(`iif(%[1]s.in_doubt = 0, NULL, (SELECT json_group_array(r.value) FROM memories r
-		WHERE r.conversation = %[1]s.conversation AND r.slot = %[1]s.slot AND r.slot <> '' AND r.in_doubt = %[1]s.in_doubt AND r.id <> %[1]s.id
-		AND %[2]s AND NOT %[3]s))`, m, at.is("active", "r"), at.upcoming("r"))
+// rivals selects the values that are true and may contradict memory ?1 of slot ?2, which has ?3 in common with them.
+func (at moment) rivals() string {
+	return `SELECT value FROM memories r WHERE conversation = (SELECT conversation FROM memories WHERE id = ?1) AND slot = ?2 AND slot <> ''
+		AND ` + at.is("active", "r") + " AND in_doubt = ?3 AND id <> ?1 AND NOT " + at.upcoming("r")
+}
+
+// apply gives a memory that was read the state that it has at the moment, by the same conditions. by is what supersedes it.
+func (at moment) apply(m *Memory, by follower) {
+	today := func(like string) string { return at.day[:min(len(like), len(at.day))] }
+	begun := func(period string) bool { return period <= today(period) }
+	switch {
+	case m.State != "active":
+	case m.SupersededBy != 0 && begun(by.Since):
+		m.State = "superseded"
+	case !m.Pinned && !m.Expires.IsZero() && m.Expires.UnixMilli() <= at.millis:
+		m.State = "expired"
+	case m.Slot != "" && m.Until != "" && m.Until < today(m.Until):
+		m.State = "expired"
+	}
+	m.Upcoming = m.Slot != "" && !begun(m.Begins())
 }
