@@ -134,7 +134,7 @@ func TestMemoriesAreSavedOnce(t *testing.T) {
 		save(t, lost.Tools(20), "first", 2, "")
 		finish(t, lost)
 		for _, state := range []string{"stale", "undone"} {
-			storetest.Run(t, c.Store(), "UPDATE compactions SET state = ?, extracted = iif(id = ?, extracted, '')", state, lost.ID())
+			storetest.Run(t, c.Store(), "UPDATE compactions SET state = ?, extracted = CASE WHEN id = ? THEN extracted ELSE '' END", state, lost.ID())
 			storetest.Repair(t, c, transcript.Worker, transcript.Span{From: 1, To: 7}, storetest.Fact{Text: "second", Seq: 2})
 			wantContents(t, c, "first")
 		}

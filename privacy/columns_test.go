@@ -7,20 +7,9 @@ import (
 	"testing"
 
 	"cairn/privacy"
-	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/storetest"
 )
-
-// columnsOf returns the columns of a database, by table, from the database itself.
-func columnsOf(t *testing.T, s *store.Store) map[string][]string {
-	t.Helper()
-	all := map[string][]string{}
-	for _, table := range storetest.Rows(t, s, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'") {
-		all[table] = storetest.Rows(t, s, "SELECT name FROM pragma_table_xinfo(?)", table)
-	}
-	return all
-}
 
 // unlisted returns what is wrong with the two lists of columns.
 func unlisted(is map[string][]string) (wrong []string) {
@@ -46,7 +35,7 @@ func unlisted(is map[string][]string) (wrong []string) {
 
 // A column that may hold people's words must have a fate.
 func TestEachColumnIsInOneList(t *testing.T) {
-	is := columnsOf(t, newTalk(t).Store())
+	is := storetest.Columns(t, newTalk(t).Store())
 	check.EqualAll(t, "columns", unlisted(is), nil)
 	is["pins"] = append(is["pins"], "reason")
 	is["models"] = slices.DeleteFunc(is["models"], func(column string) bool { return column == "wire" })

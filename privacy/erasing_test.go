@@ -69,7 +69,7 @@ func TestErasing(t *testing.T) {
 		for what, query := range map[string]string{
 			"authors in tombstones":   "SELECT count(*) FROM messages WHERE deleted_at IS NOT NULL AND (author <> '' OR author_id <> '')",
 			"erasures not finished":   "SELECT count(*) FROM erasures",
-			"the other Ann is erased": "SELECT NOT EXISTS (SELECT 1 FROM members WHERE name = 'Ann')",
+			"the other Ann is erased": "SELECT 1 - count(*) FROM (SELECT DISTINCT name FROM members WHERE name = 'Ann') anns",
 		} {
 			check.Equal(t, what, number(t, c.Store(), query), 0)
 		}
@@ -107,7 +107,7 @@ func TestErasing(t *testing.T) {
 		eraseAll(t, c, "a")
 		wantNoSecret(t, c)
 		check.Equal(t, "quote of somebody else", message(t, c, 3).Quote, "Anna: \"tea\"")
-		const names = "SELECT 10 * sum(name = 'Ann') + sum(name = 'Bob') FROM members" // without messages she is no member
+		const names = "SELECT sum(CASE name WHEN 'Ann' THEN 10 WHEN 'Bob' THEN 1 ELSE 0 END) FROM members" // without messages she is no member
 		check.Equal(t, "names", number(t, c.Store(), names), 1)
 		check.Equal(t, "the place is called", check.Must(c.Transcript().Called(ctx))(t), c.Name())
 	})

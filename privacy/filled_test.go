@@ -76,8 +76,8 @@ func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
 	storetest.Run(t, s, `INSERT INTO quotes (kind, source, message) SELECT 'message', (SELECT id FROM messages WHERE platform_id = 'm1'), id
 		FROM messages WHERE platform_id = 'm3' OR role = 'tool' ON CONFLICT DO NOTHING`)
 	storetest.Run(t, s, "INSERT INTO encoders (id, model, length, size) VALUES (1, 'm', 8, 8)")
-	storetest.Run(t, s, "INSERT INTO message_vectors (message, encoder, vector) SELECT id, 1, CAST(? AS BLOB) FROM messages WHERE platform_id = 'm1'", secret)
-	storetest.Run(t, s, "INSERT INTO memory_vectors (memory, encoder, vector) SELECT id, 1, CAST(? AS BLOB) FROM memories", secret)
+	storetest.Run(t, s, "INSERT INTO message_vectors (message, encoder, vector) SELECT id, 1, ? FROM messages WHERE platform_id = 'm1'", []byte(secret))
+	storetest.Run(t, s, "INSERT INTO memory_vectors (memory, encoder, vector) SELECT id, 1, ? FROM memories", []byte(secret))
 	return s, c
 }
 
@@ -87,7 +87,11 @@ func holding(t *testing.T, s *store.Store, has bool) (found []string) {
 	kept := []privacy.Fate{privacy.ByPlatform, privacy.ByModel, privacy.ByWish}
 	for table, columns := range privacy.TextColumns {
 		for column, fate := range columns {
-			query := fmt.Sprintf("SELECT count(*) FROM %s WHERE CAST(%s AS TEXT) LIKE '%%%s%%'", table, column, "xylophon")
+			text := "CAST(" + column + " AS TEXT)"
+			if storetest.OnPostgres && (column == "vector" || column == "data") {
+				text = "encode(" + column + ", 'escape')"
+			}
+			query := fmt.Sprintf("SELECT count(*) FROM %s WHERE %s LIKE '%%%s%%'", table, text, "xylophon")
 			if !slices.Contains(kept, fate) && (number(t, s, query) > 0) == has {
 				found = append(found, table+"."+column)
 			}

@@ -60,7 +60,7 @@ func TestTypedWordsBelongToAnID(t *testing.T) {
 			value, by := focusOf(t, c)
 			check.Equal(t, "focus", value, step.want)
 			check.Equal(t, "its author", by, map[bool]string{true: step.by.Name}[kept])
-			names := storetest.Number(t, c.Store(), "SELECT count(*) FROM (SELECT made_by_id, made_by FROM pins UNION ALL SELECT made_by_id, made_by FROM pauses) WHERE made_by || made_by_id <> ''")
+			names := storetest.Number(t, c.Store(), "SELECT count(*) FROM (SELECT made_by_id, made_by FROM pins UNION ALL SELECT made_by_id, made_by FROM pauses) named WHERE made_by || made_by_id <> ''")
 			check.Equal(t, "pins and pauses with a name or an id", names > 0, kept && step.by != store.Person{})
 		})
 	}

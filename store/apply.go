@@ -92,16 +92,28 @@ func (ss Summaries) write(s *transcript.State, change transcript.Change) transcr
 	}
 	for _, ended := range change.Sessions[len(s.Sessions):] {
 		ss.tx.do(`INSERT INTO sessions (conversation, from_seq, to_seq, settled)
-			SELECT ?1, ?2, ?3, count(*) < 2 AND NOT coalesce(max(kind = 'placeholder' OR made_by = 'extractive' OR owed), 0)
-			FROM compactions WHERE conversation = ?1 AND state = 'applied' AND from_seq BETWEEN ?2 AND ?3`, ss.c.id, ended.From, ended.To)
+			VALUES (?, ?, ?, 0)`, ss.c.id, ended.From, ended.To)
+		ss.settle(ended.From)
 		ss.tx.do(dropSession, ss.c.id) // the request is fulfilled
 	}
 	if m := change.Marks; m.HeadVersion != s.HeadVersion {
+		ss.messages().dropContexts()
 		ss.tx.do("UPDATE conversations SET version = ?, cleared_to = ?, session_start = ?, spared_from = ?, spared_to = ? WHERE id = ?",
 			m.HeadVersion, m.ClearedTo, m.SessionStart, m.Spared.From, m.Spared.To, ss.c.id)
 	}
 	return ss.head()
 }
+
+// settle stores whether the earlier session around a seq is settled, which its applied summaries decide.
+func (ss Summaries) settle(seq int64) {
+	ss.tx.do(`UPDATE sessions SET settled = CASE WHEN
+			(SELECT count(*) FROM compactions WHERE `+inSession+`) < 2
+			AND NOT EXISTS (SELECT 1 FROM compactions WHERE `+inSession+` AND (kind = 'placeholder' OR made_by = 'extractive' OR owed = 1)) THEN 1 ELSE 0 END
+		WHERE conversation = ?1 AND to_seq >= ?2
+		AND from_seq = (SELECT max(from_seq) FROM sessions WHERE conversation = ?1 AND from_seq <= ?2)`, ss.c.id, seq)
+}
+
+const inSession = "conversation = ?1 AND state = 'applied' AND from_seq BETWEEN sessions.from_seq AND sessions.to_seq"
 
 // clearedBefore keeps, with a row that is being applied, how far tool results were cleared before: it can be undone.
 const clearedBefore = "UPDATE compactions SET cleared_before = (SELECT cleared_to FROM conversations WHERE id = conversation) WHERE id = ?"
@@ -190,7 +202,7 @@ const beforeTheStart = "the last summary is from before the last /new" // in wor
 // The rows of an applied compaction, none of which begins before a seq, or of a line that was rewritten since then. It cleared the
 // tool results of its time, so newer ones were cleared for another reason, and an undo leaves them alone.
 const (
-	headSteps = `SELECT DISTINCT version, (SELECT iif(cleared_to < s.next_seq, s.cleared_before, cleared_to) FROM conversations WHERE id = s.conversation),
+	headSteps = `SELECT DISTINCT version, (SELECT CASE WHEN cleared_to < s.next_seq THEN s.cleared_before ELSE cleared_to END FROM conversations WHERE id = s.conversation),
 		trigger = 'rewrite' FROM compactions s
 		WHERE conversation = ?1 AND version IS NOT NULL AND cleared_before IS NOT NULL AND state <> 'undone'
 		AND (from_seq >= ?2 OR trigger = 'rewrite' AND state = 'applied' AND next_seq >= ?2)`

@@ -30,12 +30,12 @@ func (u Upkeep) Backup(ctx context.Context, path string) (c Copied, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return c, fmt.Errorf("back up to %s: %w", path, fs.ErrExist)
 	}
-	return u.store.backup(ctx, path)
+	return u.store.engine.backup(ctx, path)
 }
 
 // backup makes the copy in a part beside path, and gives it its name.
-func (s *Store) backup(ctx context.Context, path string) (c Copied, err error) {
-	part, err := newPart(filepath.Dir(path), s.log)
+func (s *sqlite) backup(ctx context.Context, path string) (c Copied, err error) {
+	part, err := newPart(filepath.Dir(path), s.store.log)
 	if err != nil {
 		return c, fmt.Errorf("back up to %s: %w", path, err)
 	}

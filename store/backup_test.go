@@ -32,6 +32,7 @@ func messagesIn(t *testing.T, s *store.Store) int {
 }
 
 func TestBackupAndRestore(t *testing.T) {
+	storetest.SQLiteOnly(t, "files")
 	dir := t.TempDir()
 	folder := t.TempDir()
 	s := storetest.OpenStore(t, dir)
@@ -84,6 +85,7 @@ func TestBackupAndRestore(t *testing.T) {
 
 // The log of the old database beside the new one would be replayed into it.
 func TestRestoreRemovesOldLog(t *testing.T) {
+	storetest.SQLiteOnly(t, "files")
 	dir, log := left(t)
 	s := storetest.OpenStore(t, dir)
 	file := filepath.Join(t.TempDir(), "b.db")
@@ -107,6 +109,7 @@ func TestRestoreRemovesOldLog(t *testing.T) {
 
 // Backups made while the clock was wrong neither keep the bot from making others nor push those out.
 func TestBackupsFromWrongClock(t *testing.T) {
+	storetest.SQLiteOnly(t, "backups of its own")
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)
 	b := backups(dir)
@@ -129,6 +132,7 @@ func TestBackupsFromWrongClock(t *testing.T) {
 // Each copy of a bot that writes as fast as it can is whole, can be restored, and has what was accepted up to one moment:
 // everything from before the copy, and no message without those before it.
 func TestBackupDuringWrites(t *testing.T) {
+	storetest.SQLiteOnly(t, "backups of its own")
 	c := newTalk(t)
 	var accepted, stopped atomic.Int64
 	done := make(chan error)
@@ -189,6 +193,7 @@ func wantRefused(t *testing.T, dir string, words ...string) {
 }
 
 func TestMissingDatabaseIsNotReplaced(t *testing.T) {
+	storetest.SQLiteOnly(t, "files")
 	dir, log := left(t)
 	base := read(t, store.File(dir))
 	write(t, dir, store.DatabaseName, "")
@@ -230,6 +235,7 @@ func TestFilesOfRootBelongToTheFoldersOwner(t *testing.T) {
 
 // A second bot is refused with the first one's name; a reader is not.
 func TestLockNamesItsHolder(t *testing.T) {
+	storetest.SQLiteOnly(t, "a lock")
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)
 	err := check.ErrorOf(store.Open(ctx, store.Options{Dir: dir}))
@@ -246,6 +252,7 @@ func TestLockNamesItsHolder(t *testing.T) {
 
 // TestMissingDatabaseRefusesWrites: writes to an unlinked file are lost when the bot stops.
 func TestMissingDatabaseRefusesWrites(t *testing.T) {
+	storetest.SQLiteOnly(t, "files")
 	for claim, replace := range map[string]func(path string) error{
 		"deleted": os.Remove,
 		"away":    func(path string) error { return os.Rename(path, path+".away") },

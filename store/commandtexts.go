@@ -10,7 +10,7 @@ const focusKey = "focus"
 
 // namesOf selects the names under which the bot knows person ?2, whose name may be ?3 too.
 const namesOf = `SELECT author FROM messages WHERE author_id = ?2 AND role = 'user'
-	UNION SELECT author FROM inbox WHERE author_id = ?2 UNION SELECT name FROM optouts WHERE author_id = ?2 UNION SELECT ?2 UNION SELECT ?3`
+	UNION SELECT author FROM inbox WHERE author_id = ?2 UNION SELECT name FROM optouts WHERE author_id = ?2 UNION SELECT CAST(?2 AS TEXT) UNION SELECT CAST(?3 AS TEXT)`
 
 // typedBy selects the rows that person ?2 made. Older versions stored only a name, which several people may have, or the id of
 // who had none.
@@ -39,14 +39,11 @@ type CommandTexts struct {
 }
 
 // typedTexts select the texts that people typed into commands, with the numbers of their rows, and delete one of them: the focus and
-// the error of a compaction, the setting in words, and the settings of tasks.
+// the error of a compaction, and the setting in words.
 var typedTexts = []struct{ texts, remove string }{
 	{"SELECT id, focus || ' ' || error FROM compactions WHERE conversation = ? AND (focus <> '' OR error <> '')", "UPDATE compactions SET focus = '', error = '' WHERE id = ?"},
 	{"SELECT conversation, value FROM overrides WHERE conversation = ? AND key = '" + focusKey + "'", "DELETE FROM overrides WHERE conversation = ? AND key = '" + focusKey + "'"},
-	{"SELECT id, above || ' ' || own FROM tasks WHERE parent = ?", withoutFocus + "id = ?"},
 }
-
-const withoutFocus = "UPDATE tasks SET above = json_remove(above, '$." + focusKey + "'), own = json_remove(own, '$." + focusKey + "') WHERE "
 
 // DeleteMatching deletes each text that matches.
 func (ct CommandTexts) DeleteMatching(matches func(text string) bool) {
@@ -61,13 +58,26 @@ func (ct CommandTexts) DeleteMatching(matches func(text string) bool) {
 			}
 		}
 	}
+	ct.deleteOfTasks(matches)
+}
+
+// deleteOfTasks deletes the focus of the tasks that the conversation has started whose settings match.
+func (ct CommandTexts) deleteOfTasks(matches func(text string) bool) {
+	for _, task := range ct.tx.tasks("t.parent = ?", ct.c.id) {
+		if !matches(encode(task.Above) + " " + encode(task.Set)) {
+			continue
+		}
+		delete(task.Above, focusKey)
+		delete(task.Set, focusKey)
+		ct.tx.do("UPDATE tasks SET above = ?, own = ? WHERE parent = ? AND number = ?", encode(task.Above), encode(task.Set), ct.c.id, task.Number)
+	}
 }
 
 // DeleteAll deletes the focus and the error of every compaction, the focus of every task that the conversation has started, and why
 // pieces of replies were not sent, which may quote them. summaries reports whether a compaction had a focus or an error.
 func (ct CommandTexts) DeleteAll() (summaries bool) {
 	ct.tx.do("UPDATE outbox SET error = '' WHERE conversation = ? AND error <> ''", ct.c.id)
-	ct.tx.do(withoutFocus+"parent = ?", ct.c.id)
+	ct.deleteOfTasks(func(string) bool { return true })
 	return ct.tx.do("UPDATE compactions SET focus = '', error = '' WHERE conversation = ? AND (focus <> '' OR error <> '')", ct.c.id)
 }
 

@@ -116,7 +116,9 @@ func (ss Summaries) add(r RecordedSummary) int64 {
 		}
 	}
 	marks := strings.Repeat(", ?", len(names))[2:]
-	return getValue[int64](ss.tx, "INSERT INTO compactions ("+strings.Join(names, ", ")+") VALUES ("+marks+") RETURNING id", values...)
+	id := getValue[int64](ss.tx, "INSERT INTO compactions ("+strings.Join(names, ", ")+") VALUES ("+marks+") RETURNING id", values...)
+	ss.settle(r.From)
+	return id
 }
 
 // update writes the named columns of a row, if the conversation has it.
@@ -134,6 +136,9 @@ func (ss Summaries) update(r RecordedSummary, names ...string) {
 		return
 	}
 	ss.tx.do("UPDATE compactions SET "+strings.Join(set, ", ")+" WHERE id = ? AND conversation = ?", append(values, r.ID, ss.c.id)...)
+	if slices.Contains(names, "state") {
+		ss.settle(r.From)
+	}
 }
 
 // localTimeColumn is a column of a time that people see, see localTime.

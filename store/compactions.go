@@ -34,7 +34,7 @@ func (ss Summaries) Get(id int64) transcript.Summary {
 }
 
 // childrenOf selects the rows that a rollup folded. The + keeps the planner from reading all that were ever folded.
-const childrenOf = "AND parent = ? AND +state = 'rolled_up' ORDER BY from_seq"
+const childrenOf = "AND parent = ? AND coalesce(state, '') = 'rolled_up' ORDER BY from_seq"
 
 func (ss Summaries) activeIn(s transcript.Span) []transcript.Summary {
 	return ss.read("AND state = 'applied' AND from_seq BETWEEN ? AND ? ORDER BY from_seq", s.From, s.To)

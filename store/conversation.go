@@ -32,8 +32,8 @@ func (s *Store) Conversation(ctx context.Context, name string) (*Conversation, e
 	if !errors.Is(err, ErrNotFound) {
 		return c, err
 	}
-	if name == "" || len(name) > MaxName || !utf8.ValidString(name) {
-		return nil, fmt.Errorf("%q is not a valid name of a conversation: use 1 to %d bytes of valid UTF-8", name, MaxName)
+	if name == "" || len(name) > MaxName || !utf8.ValidString(name) || strings.Contains(name, "\x00") {
+		return nil, fmt.Errorf("%q is not a valid name of a conversation: use 1 to %d bytes of valid UTF-8 without NUL", name, MaxName)
 	}
 	err = s.set(ctx, "create conversation "+name, "INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, nowMillis())
 	if err != nil {

@@ -30,7 +30,7 @@ func (ms ConversationMemories) Add(m Memory, sources []int64) (id int64) {
 	}
 	id = getValue[int64](ms.tx, `INSERT INTO memories (conversation, kind, content, folded, importance, pinned, speaker, about, reach, made_by,
 		compaction, said_at, saved_at, expires_at, confirmed, state, forgotten_from, attribute, value, slot, since, until, also, by_rule)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, 0), ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(CAST(? AS BIGINT), 0), ?, ?, nullif(CAST(? AS BIGINT), 0), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
 		ms.c.id, m.Kind, m.Content, words.Fold(m.Content), m.Importance, m.Pinned, m.Speaker, m.About, cmp.Or(m.Reach, "server"), m.By,
 		m.Compaction, m.SaidAt.UnixMilli(), cmp.Or(m.SavedAt, time.Now()).UnixMilli(), millisOf(m.Expires),
 		max(m.Confirmed, 1), cmp.Or(m.State, "active"), was, m.Attribute, m.Value, m.Slot, m.Since, m.Until, toJSON(m.Also), m.ByRule)
@@ -43,11 +43,10 @@ func (ms ConversationMemories) Add(m Memory, sources []int64) (id int64) {
 // AddSources notes the messages that a memory comes from, and returns how many are new. fact: they say the memory's fact, too.
 func (ms ConversationMemories) AddSources(id int64, seqs []int64, fact bool) (added int64) {
 	rows := ms.rowsOf(seqs)
-	ms.tx.do(`INSERT INTO memory_sources (memory, message, fact) SELECT ?, value, 0 FROM json_each(?)
+	added = ms.tx.changes(`INSERT INTO memory_sources (memory, message, fact) SELECT CAST(? AS BIGINT), CAST(value AS BIGINT), 0 FROM json_each(?)
 		WHERE true ON CONFLICT DO NOTHING`, id, rows)
-	added = getValue[int64](ms.tx, "SELECT changes()")
 	if fact {
-		ms.tx.do("UPDATE memory_sources SET fact = 1 WHERE memory = ? AND message IN (SELECT value FROM json_each(?))", id, rows)
+		ms.tx.do("UPDATE memory_sources SET fact = 1 WHERE memory = ? AND message IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", id, rows)
 	}
 	return added
 }
@@ -68,8 +67,9 @@ func (ms ConversationMemories) LoseFact(m Memory) bool {
 	if !lost {
 		return false
 	}
-	ms.tx.do(`UPDATE OR IGNORE memories SET state = iif(state = 'superseded', 'active', state), superseded_by = NULL, by_rule = 0,
-		forgotten_from = iif(forgotten_from = 'superseded', 'active', forgotten_from) WHERE id = ? AND by_rule = 1`, m.ID)
+	ms.tx.do(`UPDATE memories SET state = CASE WHEN state = 'superseded' THEN 'active' ELSE state END, superseded_by = NULL, by_rule = 0,
+		forgotten_from = CASE WHEN forgotten_from = 'superseded' THEN 'active' ELSE forgotten_from END
+		WHERE id = ? AND by_rule = 1 AND (state <> 'superseded' OR `+noOtherSays+")", m.ID)
 	unindexMemory(ms.tx, ms.c.id, m)
 	m.Fact = Fact{}
 	indexMemory(ms.tx, m)
@@ -79,7 +79,7 @@ func (ms ConversationMemories) LoseFact(m Memory) bool {
 // Sources counts those of the messages that a memory comes from.
 func (ms ConversationMemories) Sources(id int64, seqs []int64) int {
 	return getValue[int](ms.tx, `SELECT count(*) FROM memory_sources
-			WHERE memory = ? AND message IN (SELECT value FROM json_each(?))`, id, ms.rowsOf(seqs))
+			WHERE memory = ? AND message IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`, id, ms.rowsOf(seqs))
 }
 
 // Subjects returns whom the memories are about, by name, without those that people had forgotten and those that others replaced.
@@ -113,7 +113,7 @@ func (ms ConversationMemories) From(seq int64) []Memory {
 }
 
 // canBeSuperseded is true for memory ? of conversation ?: what people pinned they want kept.
-const canBeSuperseded = "id = ? AND conversation = ? AND state = 'active' AND NOT pinned"
+const canBeSuperseded = "id = ? AND conversation = ? AND state = 'active' AND pinned = 0"
 
 // CanSupersede reports whether a memory may be superseded: it is current, and not pinned.
 func (ms ConversationMemories) CanSupersede(id int64) bool {
@@ -128,11 +128,13 @@ func (ms ConversationMemories) Supersede(earlier, by int64) (superseded int64) {
 // Reword gives a current memory a new text and fact, and reports whether it is current and no other current one has the same words. The
 // index has the new ones from then on.
 func (ms ConversationMemories) Reword(m Memory, content string, fact Fact) (changed bool) {
-	changed = ms.tx.do(`UPDATE OR IGNORE memories SET content = ?, folded = ?, attribute = ?, value = ?, slot = ?, since = ?, until = ?, also = ?,
-		superseded_by = NULL, by_rule = 0, in_doubt = 0 WHERE id = ? AND state = 'active'`,
-		content, words.Fold(content), fact.Attribute, fact.Value, fact.Slot, fact.Since, fact.Until, toJSON(fact.Also), m.ID)
+	changed = ms.tx.do(`UPDATE memories SET content = ?1, folded = ?2, attribute = ?3, value = ?4, slot = ?5, since = ?6, until = ?7, also = ?8,
+		superseded_by = NULL, by_rule = 0, in_doubt = 0 WHERE id = ?9 AND state = 'active'
+		AND NOT EXISTS (SELECT 1 FROM memories o WHERE o.conversation = ?10 AND o.folded = ?2 AND o.state = 'active' AND o.id <> ?9)`,
+		content, words.Fold(content), fact.Attribute, fact.Value, fact.Slot, fact.Since, fact.Until, toJSON(fact.Also), m.ID, ms.c.id)
 	if changed {
 		unindexMemory(ms.tx, ms.c.id, m)
+		ms.tx.do("DELETE FROM memory_vectors WHERE memory = ?", m.ID)
 		m.Content = content
 		m.Fact = fact
 		indexMemory(ms.tx, m)
@@ -146,9 +148,9 @@ func (ms ConversationMemories) Delete(m Memory) {
 	unindexMemory(ms.tx, ms.c.id, m)
 	ms.tx.do("DELETE FROM memory_people WHERE memory = ?", m.ID)
 	ms.tx.do("DELETE FROM memory_sources WHERE memory = ?", m.ID)
-	ms.tx.do(`UPDATE OR IGNORE memories SET state = iif(state = 'superseded', 'active', state),
-		forgotten_from = iif(forgotten_from = 'superseded', 'active', forgotten_from)
-		WHERE superseded_by = ?1 AND (SELECT superseded_by IS NULL FROM memories WHERE id = ?1)`, m.ID)
+	ms.tx.do(`UPDATE memories SET state = CASE WHEN state = 'superseded' THEN 'active' ELSE state END,
+		forgotten_from = CASE WHEN forgotten_from = 'superseded' THEN 'active' ELSE forgotten_from END
+		WHERE superseded_by = ?1 AND (SELECT superseded_by IS NULL FROM memories WHERE id = ?1) AND (state <> 'superseded' OR `+noOtherSays+")", m.ID)
 	ms.tx.do("UPDATE memories SET superseded_by = (SELECT superseded_by FROM memories WHERE id = ?1) WHERE superseded_by = ?1", m.ID)
 	ms.tx.do("DELETE FROM memories WHERE id = ?", m.ID)
 }
@@ -159,7 +161,7 @@ func (ms ConversationMemories) WithWords(content string) int64 {
 }
 
 // aboutSame selects memories about a person.
-const aboutSame = "m.about = ? COLLATE NOCASE AND " + aboutOf + " IN ('', ?)"
+const aboutSame = "lower(m.about) = lower(?) AND " + aboutOf + " IN ('', ?)"
 
 // WithFact returns the current and forgotten memories about a person, by name and platform ID, whose facts have a hash, see FactOf, oldest
 // first. Two facts may have the same.
@@ -170,8 +172,8 @@ func (ms ConversationMemories) WithFact(fact int64, about, aboutID string) []Mem
 
 // Rarest returns those terms that fewest memories have, at most limit, rarest first. It counts a term up to counted times.
 func (ms ConversationMemories) Rarest(terms []string, counted, limit int) []string {
-	return listValues[string](ms.tx, `SELECT value FROM json_each(?1) ORDER BY (SELECT count(*) FROM
-			(SELECT 1 FROM memory_terms WHERE term = value AND conversation = ?2 LIMIT ?3)), value LIMIT ?4`,
+	return listValues[string](ms.tx, `SELECT value FROM json_each(?1) j ORDER BY (SELECT count(*) FROM
+			(SELECT 1 FROM memory_terms WHERE term = j.value AND conversation = ?2 LIMIT ?3) n), value LIMIT ?4`,
 		listOf(terms), ms.c.id, counted, limit)
 }
 
@@ -183,7 +185,7 @@ func (ms ConversationMemories) WithTerm(term string, limit int) []int64 {
 // Sharing returns those of the memories ids that are current, about a person, and have at least some of the terms, oldest first.
 func (ms ConversationMemories) Sharing(terms []string, ids []int64, least int, about, aboutID string) []Memory {
 	return ms.tx.memories(`WHERE m.id IN (SELECT memory FROM memory_terms WHERE term IN (SELECT value FROM json_each(?)) AND conversation = ?
-			AND memory IN (SELECT value FROM json_each(?)) GROUP BY memory HAVING count(*) >= ?)
+			AND memory IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) GROUP BY memory HAVING count(*) >= ?)
 		AND m.state = 'active' AND `+aboutSame+` ORDER BY m.id`,
 		listOf(terms), ms.c.id, listOf(ids), least, about, aboutID)
 }
@@ -203,8 +205,8 @@ func (ms ConversationMemories) Completed(folded []string, limit int) []Memory {
 const duplicateOf = `SELECT id FROM (
 		SELECT id, state FROM memories WHERE conversation = ?1 AND folded = ?2 AND state = 'active' AND ?4 = 'active' UNION ALL
 		SELECT id, state FROM memories WHERE conversation = ?1 AND folded = ?2 AND said_at = ?3 AND id <= ?5
-			AND state IN ('active', 'superseded', 'forgotten', 'replaced'))
-	ORDER BY state = ?4 DESC, id`
+			AND state IN ('active', 'superseded', 'forgotten', 'replaced')) found
+	ORDER BY CASE WHEN state = ?4 THEN 0 ELSE 1 END, id`
 
 // Imported returns the number of the memory that an exported one is here; 0: there is none. newest is the last memory from before the
 // import.
@@ -225,8 +227,8 @@ func (ms ConversationMemories) WasRead(seq, compaction int64, either bool) bool 
 	return exists(ms.tx, wasRead, ms.c.id, compaction, seq, either, ms.c.rowID(seq))
 }
 
-// retire looks up memories by the messages ?2 to ?3; the + keeps SQLite from scanning all memories of the conversation.
-const retire = `UPDATE memories SET state = 'replaced' WHERE +conversation = ?1 AND made_by = 'extractive' AND state = 'active' AND NOT pinned
+// retire looks up memories by the messages ?2 to ?3; the + 0 keeps SQLite from scanning all memories of the conversation.
+const retire = `UPDATE memories SET state = 'replaced' WHERE conversation + 0 = ?1 AND made_by = 'extractive' AND state = 'active' AND pinned = 0
 	AND id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ?2 AND ?3)
 	AND NOT EXISTS (SELECT 1 FROM memory_sources s WHERE s.memory = memories.id AND NOT EXISTS (
 		SELECT 1 FROM compactions WHERE conversation = ?1 AND extracted = 'worker'

@@ -9,6 +9,7 @@ import (
 
 // The queries of each compaction do not get slower as compactions accumulate.
 func TestOldConversationsSaveAsFast(t *testing.T) {
+	storetest.SQLiteOnly(t, "these plans")
 	s := storetest.NewConversation(t).Store()
 	storetest.WantPlan(t, s, store.WasRead, "compactions_to (", 1, 2, 3, 4, 5)
 	storetest.WantPlan(t, s, store.Retire, "INTEGER PRIMARY KEY", 1, 2, 3)

@@ -96,6 +96,7 @@ func (ms Messages) Replace(was, m chat.Message) {
 	row := ms.c.rowID(m.Seq)
 	if m.Text != was.Text { // otherwise it is a model's, and so is its index
 		ms.unindex(was)
+		ms.dropVectors(m.Seq)
 		ms.tx.do("DELETE FROM quotes WHERE message = ?", row)
 	}
 	ms.tx.do("UPDATE messages SET text = ?, attachments = ?, calls = ?, native = ?, tokens = ? WHERE id = ?",
@@ -142,10 +143,10 @@ func (ms Messages) withoutChangedCopies(answer []chat.Message, known int64) (lef
 // contexts returns the contexts that are still shown, by seq.
 func (ms Messages) contexts() []transcript.Context {
 	return listRows(ms.tx, func(rows *sql.Rows, ctx *transcript.Context) error {
-		return rows.Scan(&ctx.Seq, &ctx.Text, jsonInto(&ctx.Messages), jsonInto(&ctx.Memories))
+		return rows.Scan(&ctx.Seq, &ctx.Text, numbersInto(&ctx.Messages), numbersInto(&ctx.Memories))
 	}, `SELECT seq, context,
-		(SELECT json_group_array(source & 4294967295) FROM quotes q WHERE q.message = m.id AND q.kind = 'message'),
-		(SELECT json_group_array(source) FROM quotes q WHERE q.message = m.id AND q.kind = 'memory')
+		(SELECT string_agg(CAST(source & 4294967295 AS TEXT), ',' ORDER BY source) FROM quotes q WHERE q.message = m.id AND q.kind = 'message'),
+		(SELECT string_agg(CAST(source AS TEXT), ',' ORDER BY source) FROM quotes q WHERE q.message = m.id AND q.kind = 'memory')
 		FROM messages m WHERE `+inConversation+` AND context <> '' AND deleted_at IS NULL ORDER BY id`, ms.c.id)
 }
 
@@ -161,6 +162,17 @@ func (ms Messages) keepContext(ctx transcript.Context, version int64) (stored bo
 		ms.addQuotes(row, ctx.Quotes)
 	}
 	return stored
+}
+
+// dropContexts drops the turn contexts of earlier turns: a new head ends what the provider's cache holds, and with it these.
+func (ms Messages) dropContexts() {
+	low, high := ms.c.rowRange(1, MaxSeq)
+	const shown = "id BETWEEN ? AND ? AND context <> ''"
+	if !exists(ms.tx, "SELECT 1 FROM messages WHERE "+shown, low, high) { // as in most versions
+		return
+	}
+	ms.tx.do("DELETE FROM quotes WHERE message IN (SELECT id FROM messages WHERE "+shown+")", low, high)
+	ms.tx.do("UPDATE messages SET context = '' WHERE "+shown, low, high)
 }
 
 func (ms Messages) addQuotes(row int64, q llm.Quotes) {

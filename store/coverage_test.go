@@ -21,10 +21,11 @@ import (
 // coverage is a conversation that changes in random order: whatever is started, stored, applied, hidden, edited, deleted or lost
 // in a crash, each message is always in exactly one place, or deleted, and each row has the right count.
 type coverage struct {
-	t   *testing.T
-	dir string
-	s   *store.Store
-	c   *store.Conversation
+	open func(dir string) *store.Store
+	t    *testing.T
+	dir  string
+	s    *store.Store
+	c    *store.Conversation
 
 	arrived, edits int
 	taken          int64
@@ -45,12 +46,18 @@ type coverageJob struct {
 }
 
 func TestCoverage(t *testing.T) {
-	all := coverage{t: t, dir: t.TempDir()}
-	all.s = storetest.OpenStore(t, all.dir)
+	cover(t, func(dir string) *store.Store { return storetest.OpenStore(t, dir) })
+}
+
+// cover plays random histories on a store.
+func cover(t *testing.T, open func(dir string) *store.Store) {
+	t.Helper()
+	all := coverage{t: t, dir: t.TempDir(), open: open}
+	all.s = open(all.dir)
 	round := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		round++
-		m := &coverage{t: t, dir: all.dir, s: all.s, gone: make(map[int64]bool)}
+		m := &coverage{t: t, dir: all.dir, open: open, s: all.s, gone: make(map[int64]bool)}
 		m.memories.read = make(map[int64]bool)
 		m.memories.kept = make(map[string]int64)
 		m.c = storetest.Find(t, m.s, fmt.Sprintf("terminal:%d", round))

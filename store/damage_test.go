@@ -63,6 +63,7 @@ func wantSound(t check.Tester, s *store.Store) {
 
 // The doctor notices damage: integrity_check alone does not notice missing rows if all indexes are partial.
 func TestDamageIsDetected(t *testing.T) {
+	storetest.SQLiteOnly(t, "files")
 	damaged := func(claim string, spoil func(t *testing.T, dir string)) {
 		t.Run(claim, func(t *testing.T) {
 			dir := stocked(t)
@@ -112,7 +113,8 @@ func TestCheckOfCutTurns(t *testing.T) {
 func TestCheckOfWords(t *testing.T) {
 	c := newTalk(t)
 	deliver(t, c, said(1, "the garden"))
-	check.Must(c.Store().Writing().Exec("UPDATE messages SET deleted_at = 1, text = ''; INSERT INTO message_terms VALUES (?, 'x', 7, 1, 1)", c.ID()))(t)
+	storetest.Run(t, c.Store(), "UPDATE messages SET deleted_at = 1, text = ''")
+	storetest.Run(t, c.Store(), "INSERT INTO message_terms VALUES (?, 'x', 7, 1, 1)", c.ID())
 	check.EqualAll(t, "found", check.Must(c.Store().Upkeep().Check(ctx))(t), []store.Finding{
 		{Conversation: c.Name(), What: "#1 was deleted and words of it are found still"},
 		{Conversation: c.Name(), What: "words of #7 are found, which is not there"},
@@ -143,6 +145,7 @@ func use(t *testing.T, dir string) (err error) {
 // For any changed bits, and a file that ends anywhere: the store only returns errors, reports the
 // damage if the file does not open, and creates no new one.
 func TestBitFlips(t *testing.T) {
+	storetest.SQLiteOnly(t, "files")
 	whole := read(t, store.File(stocked(t)))
 	torn, log := left(t)
 	base := read(t, store.File(torn))

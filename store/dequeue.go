@@ -29,8 +29,8 @@ func (in Inbox) Due(ctx context.Context) (d Due, err error) {
 	err = in.c.row(ctx, "read what waits in the inbox", []any{&d.Waiting, &d.Last, &d.Addressed, &d.Incomplete, &d.Gap, &d.Session},
 		`SELECT (SELECT count(*) FROM inbox WHERE conversation = ?1),
 		coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
-		EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND addressed),
-		EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND incomplete),
+		EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND addressed = 1),
+		EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND incomplete = 1),
 		gap IS NOT NULL,
 		EXISTS (SELECT 1 FROM wanted_sessions WHERE conversation = ?1)
 		FROM conversations WHERE id = ?1`, in.c.id)
@@ -91,7 +91,7 @@ func (in Inbox) dequeue(tx *Tx, upTo int64, budget int, since time.Time) []chat.
 // oldest reads the messages of the inbox up to a row that fit the budget, with seqs from next on, and the last one's row.
 func (in Inbox) oldest(tx *Tx, next, upTo int64, budget int, since time.Time) (found []chat.Message, last int64) {
 	const atOnce = 1000
-	waiting := in.waiting(tx, `AND id <= min(?2, coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2))
+	waiting := in.waiting(tx, `AND id <= ?2 AND id <= coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2)
 		ORDER BY id LIMIT ?3`, upTo, atOnce)
 	places := make(map[string]int64) // of those found so far
 	left := budget

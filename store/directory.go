@@ -21,9 +21,9 @@ func (d Directory) With(who Person) []*Conversation {
 			UNION SELECT conversation FROM overrides WHERE `+typedBy+`
 			UNION SELECT conversation FROM pins WHERE `+typedBy+`
 			UNION SELECT id FROM pauses JOIN conversations ON name = scope WHERE `+typedBy+`
-			UNION SELECT conversation FROM compactions WHERE `+hasLines+`
+			UNION SELECT conversation FROM compactions WHERE `+strings.ReplaceAll(hasLines, "?2", "?4")+`
 			UNION SELECT k.conversation FROM memory_people p JOIN memories k ON k.id = p.memory WHERE p.author_id = ?2) ORDER BY id`,
-		who.Connector, who.ID, who.Name)
+		who.Connector, who.ID, who.Name, encode(who.ID))
 }
 
 // Under returns the conversation with a name, if there is one, or those below a name that ends in a slash.
@@ -46,7 +46,7 @@ func (d Directory) Holds(c *Conversation) (messages, memories int) {
 // about whom something is remembered: ordered by connector and ID, each once for every name.
 func (d Directory) Everybody(connector string) []Person {
 	return listRows(d.tx, func(rows *sql.Rows, p *Person) error { return rows.Scan(&p.Connector, &p.ID, &p.Name) },
-		`SELECT DISTINCT substr(c.name, 1, instr(c.name, ':') - 1), said.author_id, said.author FROM (
+		`SELECT DISTINCT substr(c.name, 1, CASE WHEN instr(c.name, ':') > 0 THEN instr(c.name, ':') - 1 ELSE 0 END), said.author_id, said.author FROM (
 			SELECT conversation, author_id, author FROM messages WHERE role = 'user' AND author_id <> ''
 			UNION SELECT conversation, author_id, author FROM inbox WHERE author_id <> ''
 			UNION SELECT conversation, made_by_id, made_by FROM overrides WHERE made_by_id <> ''

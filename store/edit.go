@@ -42,7 +42,7 @@ func (in Inbox) edit(tx *Tx, m Inbound) (edited bool) {
 	attachments := carryOver(was[0].Attachments, m.Attachments)
 	asks := m.Addressed && (!was[0].Addressed || was[0].Optional)
 	edited = asks || !sameContent(was[0].Text, m.Text, was[0].Attachments, attachments)
-	tx.do(`UPDATE inbox SET text = ?, attachments = ?, edited_at = ?, incomplete = iif(?4, ?5, incomplete), tries = iif(?4, 0, tries)
+	tx.do(`UPDATE inbox SET text = ?, attachments = ?, edited_at = ?, incomplete = CASE WHEN ?4 THEN ?5 ELSE incomplete END, tries = CASE WHEN ?4 THEN 0 ELSE tries END
 		WHERE conversation = ? AND platform_id = ?`, m.Text, in.c.Messages(tx).keepFiles(m.ID, attachments), m.Time.UnixMilli(), edited, m.Incomplete, in.c.id, m.ID)
 	if asks {
 		in.deliver(tx, m)
@@ -77,7 +77,7 @@ func (tr Transcript) unasked(tx *Tx, m Inbound) bool {
 	}
 	return exists(tx, `SELECT 1 FROM messages m WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'
 		AND deleted_at IS NULL AND coalesce(edited_at, 0) <= ?3
-		AND (addressed = 0 OR optional = 1 AND EXISTS (SELECT 1 FROM messages WHERE id = ?1 << 32 | m.turn AND answered = ?4))`,
+		AND (addressed = 0 OR optional = 1 AND EXISTS (SELECT 1 FROM messages WHERE id = CAST(?1 AS BIGINT) << 32 | m.turn AND answered = ?4))`,
 		tr.c.id, m.ID, m.Time.UnixMilli(), closed)
 }
 
@@ -107,6 +107,7 @@ func (tr Transcript) edit(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Mess
 // new version, and Watch reports that.
 func (c handle) NextVersion(tx *Tx) int64 {
 	tx.changed = append(tx.changed, c.name)
+	c.Messages(tx).dropContexts()
 	return getValue[int64](tx, "UPDATE conversations SET version = version + 1 WHERE id = ? RETURNING version", c.id)
 }
 
@@ -116,6 +117,7 @@ func (ms Messages) Rewrite(was, is chat.Message, version int64) {
 	ms.unindex(was)
 	ms.tx.do("UPDATE messages SET text = ?, attachments = ?, quote = ?, tokens = ?, changed_with = ? WHERE id = ?",
 		is.Text, attachments, is.Quote, chat.TokensOf(is), version, ms.c.rowID(is.Seq))
+	ms.dropVectors(is.Seq)
 	ms.index(is)
 }
 
@@ -158,7 +160,7 @@ func (ms Messages) storeFiles(message string, attachments []chat.Attachment) []c
 		}
 		kept = append(kept, a.File)
 	}
-	ms.tx.do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT value FROM json_each(?))", ms.c.id, message, encode(kept))
+	ms.tx.do("DELETE FROM files WHERE conversation = ? AND platform_id = ? AND id NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", ms.c.id, message, encode(kept))
 	return attachments
 }
 
@@ -179,7 +181,7 @@ func (ms Messages) keepFiles(message string, attachments []chat.Attachment) stri
 // Incomplete returns the oldest waiting messages that the connector can complete, in order, at most 50.
 func (in Inbox) Incomplete(ctx context.Context) ([]Inbound, error) {
 	return View(ctx, in.c, "look for incomplete messages", func(tx *Tx) []Inbound {
-		return in.waiting(tx, "AND incomplete ORDER BY id LIMIT 50")
+		return in.waiting(tx, "AND incomplete = 1 ORDER BY id LIMIT 50")
 	})
 }
 
@@ -207,7 +209,7 @@ func (in Inbox) Complete(ctx context.Context, was, m Inbound) error {
 	m.ID = was.ID
 	m = clean(m)
 	return in.c.Update(ctx, "complete message "+was.ID, func(tx *Tx) {
-		now := in.waiting(tx, "AND incomplete AND platform_id = ?", was.ID)
+		now := in.waiting(tx, "AND incomplete = 1 AND platform_id = ?", was.ID)
 		if len(now) == 0 || !sameContent(now[0].Text, was.Text, now[0].Attachments, was.Attachments) {
 			return
 		}

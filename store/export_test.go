@@ -41,6 +41,7 @@ var (
 	NextQuietHour = nextQuietHour
 	OpenFile      = open
 	Purged        = purged
+	ReadOnly      = readOnly
 	PutAside      = moveAside
 	SourceOf      = sourceOf
 	Transact      = transact
@@ -60,9 +61,9 @@ func (s *Store) UseConnections(write, read *sql.DB) {
 	s.write.SetMaxOpenConns(1)
 }
 
-func (s *Store) Path() string { return s.path }
+func (s *Store) Path() string { return s.engine.place() }
 
-func (s *Store) EmptyLog(ctx context.Context) error { return s.emptyLog(ctx) }
+func (s *Store) EmptyLog(ctx context.Context) error { return s.engine.(*sqlite).emptyLog(ctx) }
 
 // Arrivals returns how many waiting messages have their arrival time in memory.
 func (s *Store) Arrivals() (n int) {
@@ -89,7 +90,9 @@ func Get[T any](tx *Tx, query string) T { return getValue[T](tx, query) }
 
 func Values[T any](tx *Tx, query string) []T { return listValues[T](tx, query) }
 
-func Each(tx *Tx, scan func(*sql.Rows) error, query string) { eachRow(tx, scan, query) }
+func Each(tx *Tx, scan func(*sql.Rows) error, query string, args ...any) {
+	eachRow(tx, scan, query, args...)
+}
 
 func (ss Summaries) Read(rest string) []transcript.Summary { return ss.read(rest) }
 

@@ -19,7 +19,7 @@ func (c handle) Facts(tx *Tx) Facts { return Facts{c, tx} }
 // both are empty, of anybody.
 func (fs Facts) InSlot(slot, about, aboutID string, states ...string) []Memory {
 	return fs.tx.memories(`WHERE m.conversation = ?1 AND m.slot = ?2 AND m.slot <> '' AND m.state IN (SELECT value FROM json_each(?5))
-		AND (?3 || ?4 = '' OR m.about = ?3 COLLATE NOCASE OR ?4 <> '' AND `+aboutOf+` = ?4) ORDER BY m.id`,
+		AND (?3 || ?4 = '' OR lower(m.about) = lower(?3) OR ?4 <> '' AND `+aboutOf+` = ?4) ORDER BY m.id`,
 		fs.c.id, slot, about, aboutID, listOf(states))
 }
 
@@ -34,8 +34,8 @@ type Saying struct {
 func (fs Facts) Sayings(ids []int64) []Saying {
 	return listRows(fs.tx, func(rows *sql.Rows, s *Saying) error {
 		return rows.Scan(&s.Memory, utcInto(&s.At), &s.Author, &s.AuthorID)
-	}, `SELECT s.memory, m.said_at, iif(m.role = 'user', m.author, ''), iif(m.role = 'user', m.author_id, '')
-		FROM memory_sources s JOIN messages m ON m.id = s.message WHERE s.memory IN (SELECT value FROM json_each(?))`, listOf(ids))
+	}, `SELECT s.memory, m.said_at, CASE WHEN m.role = 'user' THEN m.author ELSE '' END, CASE WHEN m.role = 'user' THEN m.author_id ELSE '' END
+		FROM memory_sources s JOIN messages m ON m.id = s.message WHERE s.memory IN (SELECT CAST(value AS BIGINT) FROM json_each(?))`, listOf(ids))
 }
 
 // Settled is what a comparison of the memories that fill a slot says of one of them. It does not depend on when they are compared.
@@ -65,8 +65,8 @@ func (fs Facts) IsNewest(m Memory, said time.Time, since string) bool {
 }
 
 // covered selects memories ?1 and those for which they stand.
-const covered = `WITH RECURSIVE covered (id) AS (SELECT value FROM json_each(?1) UNION SELECT m.id FROM covered JOIN memories m ON m.superseded_by = covered.id
-	WHERE m.state IN ('active', 'superseded') AND m.by_rule AND ` + sameValue + `) SELECT id FROM covered`
+const covered = `WITH RECURSIVE covered (id) AS (SELECT CAST(value AS BIGINT) FROM json_each(?1) UNION SELECT m.id FROM covered JOIN memories m ON m.superseded_by = covered.id
+	WHERE m.state IN ('active', 'superseded') AND m.by_rule = 1 AND ` + sameValue + `) SELECT id FROM covered`
 
 // WithCovered returns some memories and those with the same value for which they stand, oldest row first.
 func (fs Facts) WithCovered(ids []int64) []Memory {
@@ -77,7 +77,7 @@ func (fs Facts) WithCovered(ids []int64) []Memory {
 func (fs Facts) Settle(all []Settled) {
 	all = fs.changed(all)
 	for _, s := range all { // first, so that no earlier link makes a circle with a new one
-		fs.tx.do("UPDATE memories SET superseded_by = NULL WHERE id = ? AND by_rule", s.ID)
+		fs.tx.do("UPDATE memories SET superseded_by = NULL WHERE id = ? AND by_rule = 1", s.ID)
 	}
 	for _, s := range all { // then, because no two current memories may have the same words
 		if s.By != 0 && !s.Later {
@@ -86,7 +86,8 @@ func (fs Facts) Settle(all []Settled) {
 	}
 	for _, s := range all {
 		if s.By == 0 || s.Later {
-			fs.tx.do("UPDATE OR IGNORE memories SET state = 'active', superseded_by = nullif(?1, 0), by_rule = ?1 <> 0, in_doubt = ?3 WHERE id = ?2 AND id NOT IN ("+laterThan+")", s.By, s.ID, s.Doubt)
+			fs.tx.do(`UPDATE memories SET state = 'active', superseded_by = nullif(CAST(?1 AS BIGINT), 0), by_rule = CASE WHEN ?1 = 0 THEN 0 ELSE 1 END,
+				in_doubt = ?3 WHERE id = ?2 AND `+noOtherSays+" AND id NOT IN ("+laterThan+")", s.By, s.ID, s.Doubt)
 		}
 	}
 }
@@ -104,8 +105,9 @@ func (fs Facts) changed(all []Settled) (changed []Settled) {
 		is[s.ID] = s
 		return err
 	}, `SELECT id, coalesce(superseded_by, 0), state = 'active' AND superseded_by IS NOT NULL, in_doubt FROM memories
-		WHERE id IN (SELECT value FROM json_each(?)) AND state = iif(superseded_by IS NULL OR state = 'active', 'active', 'superseded')
-		AND by_rule = (superseded_by IS NOT NULL)`, listOf(ids))
+		WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))
+		AND state = CASE WHEN superseded_by IS NULL OR state = 'active' THEN 'active' ELSE 'superseded' END
+		AND by_rule = CASE WHEN superseded_by IS NULL THEN 0 ELSE 1 END`, listOf(ids))
 	for _, s := range all {
 		if is[s.ID] != s {
 			changed = append(changed, s)

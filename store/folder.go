@@ -188,9 +188,9 @@ var fills = map[int]func(tx *Tx){5: reindex, 6: fillQuotes, 13: fillFacts, 17: f
 
 // upgrade brings the file up to date. It first copies a non-empty file to cairn.db.before-N beside it, where N is the version it
 // gets: going back to the older cairn requires that copy. An earlier copy is replaced. No room for the copy is only logged.
-func (s *Store) upgrade(ctx context.Context) error {
+func (s *sqlite) upgrade(ctx context.Context, write, read *sql.DB) error {
 	var old int
-	if err := transact(ctx, s.read, toRead, func(tx *Tx) { old = versionOf(tx) }); err != nil {
+	if err := transact(ctx, read, toRead, func(tx *Tx) { old = versionOf(tx) }); err != nil {
 		return err
 	}
 	if old > 0 && old < len(migrations) {
@@ -201,12 +201,12 @@ func (s *Store) upgrade(ctx context.Context) error {
 		case errors.As(err, &unread) && errors.Is(err, ErrDamaged):
 			return err // the upgrade could not read these pages either
 		case err == nil:
-			s.log.Info("database_upgraded", "copy", copied)
+			s.store.log.Info("database_upgraded", "copy", copied)
 		default:
-			s.log.Warn("copy_before_upgrade_failed", "error", err)
+			s.store.log.Warn("copy_before_upgrade_failed", "error", err)
 		}
 	}
-	return migrate(ctx, s.write)
+	return migrate(ctx, write)
 }
 
 // migrate brings the file up to date, or creates the schema in a new one, in one transaction.
@@ -236,8 +236,8 @@ func migrate(ctx context.Context, db *sql.DB) error {
 }
 
 // checkVersion rejects a file whose version is not ours, and leaves it unchanged.
-func (s *Store) checkVersion(ctx context.Context) error {
-	return transact(ctx, s.read, toRead, func(tx *Tx) {
+func (s *sqlite) checkVersion(ctx context.Context, _, read *sql.DB) error {
+	return transact(ctx, read, toRead, func(tx *Tx) {
 		switch version := versionOf(tx); {
 		case version == 0:
 			tx.Fail(fmt.Errorf("%s: %w: it is empty", databaseName, ErrNotFound))

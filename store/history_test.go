@@ -118,8 +118,8 @@ func TestCompactionListMatchesView(t *testing.T) {
 	all, total, err := s.Compactions(ctx, store.CompactionFilter{})
 	check.Require(t, err == nil && total == 5 && len(all) == 5, "%d of %d, %v", len(all), total, err)
 	for _, l := range all {
-		got := storetest.Rows(t, s, fmt.Sprintf(`SELECT format('%%s %%s %%s %%s #%%d-#%%d %%d %%d %%d %%d %%s %%s|%%s %%s', channel, state, trigger, kind, from_seq, to_seq, messages,
-			before_tokens, after_tokens, summary_tokens, made_by, model, error, coalesce(applied_at, started_at)) FROM compactions_view WHERE id = %d`, l.ID))
+		got := storetest.Rows(t, s, fmt.Sprintf(`SELECT channel || ' ' || state || ' ' || trigger || ' ' || kind || ' #' || from_seq || '-#' || to_seq || ' ' || messages || ' ' ||
+			before_tokens || ' ' || after_tokens || ' ' || summary_tokens || ' ' || made_by || ' ' || model || '|' || error || ' ' || coalesce(applied_at, started_at) FROM compactions_view WHERE id = %d`, l.ID))
 		check.EqualAll(t, "view", got, []string{fmt.Sprintf("%s %s %s %s #%d-#%d %d %d %d %d %s %s|%s %s", l.Channel, l.State, l.Trigger, l.Kind, l.From, l.To,
 			l.Messages, l.BeforeTokens, l.AfterTokens, l.SummaryTokens, l.By, l.Model, l.Error, l.Time.UTC().Format(time.DateTime))})
 	}
@@ -143,7 +143,7 @@ func TestCompactionListMatchesView(t *testing.T) {
 		storetest.Run(t, s, "UPDATE compactions SET state = ? WHERE id = 1", state)
 	}
 	// Another view shows what is not deleted. Nobody writes to them.
-	const line = "SELECT format('#%d %s %s %s', seq, author, said_at, text) FROM messages_view WHERE channel = 'terminal:general' ORDER BY seq"
+	const line = "SELECT '#' || seq || ' ' || author || ' ' || said_at || ' ' || text FROM messages_view WHERE channel = 'terminal:general' ORDER BY seq"
 	edit(t, c, 1, "the "+secret)
 	remove(t, c, 2, 3, 4, 5, 6, 7, 8)
 	const at = " Bob 2026-03-01 09:0"
@@ -152,7 +152,7 @@ func TestCompactionListMatchesView(t *testing.T) {
 	const texts = "SELECT text FROM messages_view UNION ALL SELECT summary FROM compactions_view"
 	check.Lacks(t, "views", strings.Join(storetest.Rows(t, s, texts), "\n"), secret, "message number 8")
 	for _, view := range []string{"messages_view", "compactions_view"} {
-		check.ErrorContains(t, view, check.ErrorOf(s.Writing().Exec("DELETE FROM "+view)), "cannot modify")
+		check.ErrorContains(t, view, check.ErrorOf(s.Writing().Exec("DELETE FROM "+view)), storetest.NotOfView)
 	}
 }
 
@@ -211,7 +211,7 @@ func TestModels(t *testing.T) {
 // TestSaved: 10 messages of 100 tokens, summaries of 30 over them, and answers in between.
 func TestSaved(t *testing.T) {
 	c := imported(t, 10)
-	storetest.Run(t, c.Store(), "UPDATE messages SET tokens = iif(id & 0xFFFF = 9, 90000, 100)")
+	storetest.Run(t, c.Store(), "UPDATE messages SET tokens = CASE WHEN id & 65535 = 9 THEN 90000 ELSE 100 END")
 	seq := 11
 	want := int64(0)
 	for _, step := range []struct {
@@ -260,8 +260,11 @@ func TestVitals(t *testing.T) {
 	for _, oldest := range []time.Time{v.InboxOldest, v.OutboxOldest} {
 		check.That(t, !oldest.Before(before) && !oldest.After(time.Now()), "got oldest %v", oldest)
 	}
-	size := check.Must(os.Stat(c.Store().Path()))(t).Size()
-	check.That(t, v.Bytes == size && v.LogBytes > 0 && v.Free > 0, "the file has %d bytes; got %+v", size, v)
+	check.That(t, v.Bytes > 100_000, "the size of the database: %+v", v)
+	if !storetest.OnPostgres {
+		size := check.Must(os.Stat(c.Store().Path()))(t).Size()
+		check.That(t, v.Bytes == size && v.LogBytes > 0 && v.Free > 0, "the file has %d bytes; got %+v", size, v)
+	}
 	check.NoError(t, c.Store().Close())
 	check.That(t, check.ErrorOf(c.Store().Upkeep().Vitals(ctx)) != nil, "vitals of a closed store")
 }

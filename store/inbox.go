@@ -71,7 +71,11 @@ func (in Inbox) deliver(tx *Tx, m Inbound) (r Receipt) {
 		return r
 	}
 	if m.Audience != unknownPlace {
-		tx.do("UPDATE conversations SET audience = iif(?1 = 'members', '', ?1) WHERE id = ?2 AND audience <> iif(?1 = 'members', '', ?1)", m.Audience, in.c.id)
+		audience := m.Audience
+		if audience == Members {
+			audience = ""
+		}
+		tx.do("UPDATE conversations SET audience = ?1 WHERE id = ?2 AND audience <> ?1", audience, in.c.id)
 	}
 	relabel(tx, in.c.id, m.Label)
 	is := in.delivery(tx, m.ID)
@@ -178,7 +182,7 @@ var errNoID = errors.New("it has no id")
 
 // clean makes m fit to store: valid UTF-8, names of limited length, and a time.
 func clean(m Inbound) Inbound {
-	valid := func(s *string) { *s = strings.ToValidUTF8(*s, "\uFFFD") }
+	valid := func(s *string) { *s = strings.ToValidUTF8(strings.ReplaceAll(*s, "\x00", "\uFFFD"), "\uFFFD") } // PostgreSQL stores no NUL
 	valid(&m.Text)
 	for _, name := range []*string{&m.Author, &m.AuthorID} {
 		valid(name)
@@ -232,7 +236,7 @@ func (in Inbox) Delete(tx *Tx, id string) {
 // Reject notes that a message is not delivered or read from the platform again, by its platform ID, unless the transcript has it. An empty
 // ID is ignored.
 func (in Inbox) Reject(tx *Tx, id string) {
-	tx.do(`INSERT INTO gone (conversation, platform_id) SELECT ?1, ?2 WHERE ?2 <> ''
+	tx.do(`INSERT INTO gone (conversation, platform_id) SELECT CAST(?1 AS BIGINT), CAST(?2 AS TEXT) WHERE ?2 <> ''
 		AND NOT EXISTS (SELECT 1 FROM messages WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user') ON CONFLICT DO NOTHING`, in.c.id, id)
 }
 

@@ -39,7 +39,7 @@ func (ms Messages) indexTerms(m chat.Message) {
 	}
 	// One statement for all of them, in the order of the index. OR FAIL: an error ends the transaction
 	// anyway, so SQLite need not write a journal to undo the statement alone.
-	ms.tx.do("INSERT OR FAIL INTO message_terms (conversation, term, seq, tf, length) SELECT ?, key, ?, value, ? FROM json_each(?)",
+	ms.tx.do("INSERT INTO message_terms (conversation, term, seq, tf, length) SELECT CAST(? AS BIGINT), key, CAST(? AS BIGINT), CAST(value AS BIGINT), CAST(? AS BIGINT) FROM json_each(?)",
 		ms.c.id, m.Seq, length, encode(counts))
 }
 
@@ -89,7 +89,7 @@ func indexMemory(tx *Tx, m Memory) {
 func indexTermsOf(tx *Tx, m Memory) {
 	counts, length := indexedMemory(m)
 	tx.do(`INSERT INTO memory_terms (term, conversation, memory, tf, length)
-		SELECT key, conversation, m.id, json_each.value, ? FROM memories m, json_each(?) WHERE m.id = ?`, length, encode(counts), m.ID)
+		SELECT key, conversation, m.id, CAST(j.value AS BIGINT), CAST(? AS BIGINT) FROM memories m, json_each(?) j WHERE m.id = ?`, length, encode(counts), m.ID)
 }
 
 func unindexMemory(tx *Tx, conversation int64, m Memory) {

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 
@@ -28,10 +30,8 @@ func (f *firstError) get() error {
 
 func (f *firstError) keep(err error) { f.err.CompareAndSwap(nil, &err) }
 
-// Intact reads the schema and some pages with a new connection, as the next start would. ErrDamaged: the file was overwritten;
-// ErrReplaced: it or its log was deleted, moved or replaced. After these two the store refuses everything. It takes milliseconds.
-func (u Upkeep) Intact(ctx context.Context) error {
-	s := u.store
+// intact reads the schema and some pages with a new connection, as the next start would.
+func (s *sqlite) intact(ctx context.Context) error {
 	err := s.inPlace()
 	if now := fileOf(s.path + "-wal"); err == nil && s.logFile != nil && (now == nil || !os.SameFile(now, s.logFile)) {
 		err = fmt.Errorf("%w: its log %s-wal is missing: start the bot again", ErrReplaced, databaseName)
@@ -42,23 +42,11 @@ func (u Upkeep) Intact(ctx context.Context) error {
 	if errors.Is(err, ErrReplaced) || errors.Is(err, ErrDamaged) {
 		s.lost.keep(err)
 	}
-	return Fail("check the database file", err)
+	return err
 }
-
-// InPlace returns ErrDamaged or ErrReplaced if the store cannot be used any more. It reads nothing.
-func (u Upkeep) InPlace() error {
-	if err := u.store.lost.get(); err != nil {
-		return err
-	}
-	return u.store.inPlace()
-}
-
-// Damage returns the first ErrDamaged that a read or a write has met since the store was opened, even if all others succeed: a
-// damaged page stays one. It reads nothing.
-func (u Upkeep) Damage() error { return u.store.damage.get() }
 
 // explain is explain for errors of the file of this store. It keeps the first damage.
-func (s *Store) explain(err error) error {
+func (s *sqlite) explain(err error) error {
 	err = explain(err)
 	if errors.Is(err, ErrDamaged) {
 		s.damage.keep(err)
@@ -66,7 +54,7 @@ func (s *Store) explain(err error) error {
 	return err
 }
 
-func (s *Store) readAnew(ctx context.Context) error {
+func (s *sqlite) readAnew(ctx context.Context) error {
 	if err := s.readStart(ctx); err != nil {
 		return err
 	}
@@ -85,7 +73,7 @@ func (s *Store) readAnew(ctx context.Context) error {
 
 // readStart reads the first page from the file itself, because others may find it in the log. SQLite must open the file:
 // closing one that another library opened would drop SQLite's locks.
-func (s *Store) readStart(ctx context.Context) error {
+func (s *sqlite) readStart(ctx context.Context) error {
 	db := open(s.path, "immutable=1")
 	defer db.Close()
 	var version int
@@ -111,4 +99,42 @@ func fileOf(path string) os.FileInfo {
 		return nil
 	}
 	return info
+}
+
+// inPlace returns ErrReplaced if the store's path does not lead to the file it has open: nobody would find the data again.
+func (s *sqlite) inPlace() error {
+	now, err := os.Stat(s.path)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("look at the database: %w", err)
+	case err != nil || !os.SameFile(now, s.file):
+		return fmt.Errorf("%w: put it back, or stop the bot and run `cairn restore FILE`", ErrReplaced)
+	}
+	return nil
+}
+
+func (s *sqlite) version(tx *Tx) int { return versionOf(tx) }
+
+func (s *sqlite) touch(tx *Tx) { tx.do(fmt.Sprintf("PRAGMA user_version = %d", len(migrations))) }
+
+func (s *sqlite) verify(tx *Tx) { verify(tx) }
+
+func (s *sqlite) writtenElsewhere(ctx context.Context) (number int64, err error) {
+	err = s.store.write.QueryRowContext(ctx, "PRAGMA data_version").Scan(&number) // of the only connection that writes here
+	return number, err
+}
+
+func (s *sqlite) tell(*Tx) {} // SQLite counts
+
+func (s *sqlite) measure(_ context.Context, v *Vitals) error {
+	file, err := os.Stat(s.path)
+	if err != nil {
+		return err
+	}
+	v.Bytes = file.Size()
+	if log, err := os.Stat(s.path + "-wal"); err == nil { // the log may be missing
+		v.LogBytes = log.Size()
+	}
+	v.Free, err = freeBytes(filepath.Dir(s.path))
+	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"cairn/store"
 	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 // writeAt overwrites a file from an offset on: it stays the same file.
@@ -25,6 +26,7 @@ func writeAt(offset int64) func(path string) error {
 
 // What others do to the file of a running bot is noticed, and then nothing is accepted.
 func TestDatabaseFileOfARunningBot(t *testing.T) {
+	storetest.SQLiteOnly(t, "files")
 	older := newTalk(t)
 	deliverOnly(t, older, said(1, "older"))
 	check.NoError(t, older.Store().Upkeep().Vacuum(ctx))
@@ -70,6 +72,7 @@ func TestDatabaseFileOfARunningBot(t *testing.T) {
 
 // The first read that meets damage is remembered: the bot is not ready from then on, though other pages can still be read.
 func TestDamageThatAReadMeets(t *testing.T) {
+	storetest.SQLiteOnly(t, "files")
 	conv := newTalk(t)
 	s := conv.Store()
 	for i := range 300 {

@@ -46,16 +46,27 @@ type Place struct {
 	Version  int64     `json:"-"`              // raised by every change of its head
 }
 
+// noLimit is a limit that no list reaches.
+const noLimit = math.MaxInt32
+
+// limitOf returns a limit for SQL; a negative one is none.
+func limitOf(limit int) int {
+	if limit < 0 {
+		return noLimit
+	}
+	return limit
+}
+
 // Places returns a page of the conversations in use whose name or label contains some words, newest message first, and how many
 // there are. Its cost does not grow with their messages, unless limit is -1: all of them, with their Messages.
 func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
 	page, err = selectAlone(ctx, s, func(rows *sql.Rows, p *Place) error {
 		return rows.Scan(&p.Channel, &p.Name, &p.Next, &p.Version, &p.Messages, utcInto(&p.Last), &total)
 	}, `SELECT name, label, next_seq, version,
-		iif(?2 < 0, (SELECT count(*) FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND deleted_at IS NULL), 0),
+		CASE WHEN ?4 THEN (SELECT count(*) FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND deleted_at IS NULL) ELSE 0 END,
 		coalesce((SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
 			AND deleted_at IS NULL ORDER BY m.id DESC LIMIT 1), 0) AS last, count(*) OVER () FROM conversations c
-		WHERE instr(lower(name || ' ' || label), lower(?1)) > 0 AND `+inUse+` ORDER BY last DESC, name LIMIT ?2 OFFSET ?3`, words, limit, offset)
+		WHERE instr(lower(name || ' ' || label), lower(?1)) > 0 AND `+inUse+` ORDER BY last DESC, name LIMIT ?2 OFFSET ?3`, words, limitOf(limit), max(offset, 0), limit < 0)
 	if err == nil && len(page) == 0 && offset > 0 { // beyond the end no row has the total
 		_, total, err = s.Places(ctx, words, 1, 0)
 	}
@@ -150,7 +161,7 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 		last = c.id
 	}
 	if f.Limit <= 0 {
-		f.Limit = -1 // SQLite's value for no limit
+		f.Limit = noLimit
 	}
 	found, err = selectAlone(ctx, s, func(rows *sql.Rows, l *ListedCompaction) error {
 		var took int64
@@ -163,11 +174,11 @@ func (s *Store) Compactions(ctx context.Context, f CompactionFilter) (found []Li
 		l.Seconds = float64(took) / 1000
 		return err
 	}, `SELECT k.id, c.name, k.state, k.trigger, k.kind, k.from_seq, k.to_seq, k.messages, k.before_tokens, k.after_tokens,
-		k.tokens, (SELECT coalesce(sum(f.tokens), 0) FROM json_each(nullif(k.children, '')) c JOIN compactions f ON f.id = c.value),
+		k.tokens, (SELECT coalesce(sum(f.tokens), 0) FROM json_each(coalesce(nullif(k.children, ''), '[]')) j JOIN compactions f ON f.id = CAST(j.value AS BIGINT)),
 		coalesce(k.applied_at, k.created_at) AS moment, coalesce(k.ended_at - k.created_at, 0), k.made_by, k.model, k.focus, k.error,
 		coalesce(k.version, 0), coalesce(k.next_seq, 0), k.lines, k.dropped, count(*) OVER ()
 		FROM compactions k JOIN conversations c ON c.id = k.conversation
-		WHERE k.conversation BETWEEN ?1 AND ?2 AND (?3 = '' OR k.state = ?3) AND (?4 = 0 OR k.next_seq <= ?4) AND moment >= ?5
+		WHERE k.conversation BETWEEN ?1 AND ?2 AND (?3 = '' OR k.state = ?3) AND (?4 = 0 OR k.next_seq <= ?4) AND coalesce(k.applied_at, k.created_at) >= ?5
 		AND (NOT ?6 OR k.version IS NOT NULL AND (k.ended_at IS NOT NULL OR k.made_by = 'emergency' AND k.trigger <> 'repair'))
 		ORDER BY moment DESC, k.id DESC LIMIT ?7`, first, last, f.State, f.Before, max(f.Since.UnixMilli(), 0), f.Applied, f.Limit)
 	if err != nil {

@@ -46,7 +46,7 @@ func startBot(t *testing.T, kind, dir string) (bot *exec.Cmd, out io.Reader) {
 func reopen(t *testing.T, c *store.Conversation) *store.Conversation {
 	t.Helper()
 	check.NoError(t, c.Store().Close())
-	return storetest.Find(t, storetest.OpenStore(t, filepath.Dir(c.Store().Path())), c.Name())
+	return storetest.Find(t, storetest.OpenStore(t, storetest.DirOf(c.Store())), c.Name())
 }
 
 func write(t testing.TB, dir, name, text string) {
@@ -62,9 +62,7 @@ func read(t testing.TB, path string) string {
 // openShared opens the store in a folder beside the bot, as a shell command does.
 func openShared(t *testing.T, dir string) *store.Store {
 	t.Helper()
-	s := check.Must(store.Open(ctx, store.Options{Dir: dir, Shared: true}))(t)
-	t.Cleanup(func() { s.Close() })
-	return s
+	return storetest.OpenShared(t, dir)
 }
 
 var (

@@ -71,22 +71,25 @@ func (m Memory) Text() string {
 const (
 	speakerOf = "coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'said'), '')"
 	aboutOf   = `coalesce((SELECT min(author_id) FROM memory_people WHERE memory = m.id AND role = 'about'),
-		iif(m.about = m.speaker, ` + speakerOf + ", ''))"
-	subject = "iif(m.about = '', m.speaker, m.about)"
+		CASE WHEN m.about = m.speaker THEN ` + speakerOf + " ELSE '' END)"
+	subject = "CASE WHEN m.about = '' THEN m.speaker ELSE m.about END"
 )
 
-const memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conversation), m.kind, m.content, m.importance,
+var memoryColumns = `m.id, (SELECT name FROM conversations WHERE id = m.conversation), m.kind, m.content, m.importance,
 	m.pinned, m.speaker, ` + speakerOf + `, m.about, ` + aboutOf + `, m.reach, m.made_by, coalesce(m.compaction, 0),
 	m.said_at, m.saved_at, m.expires_at, m.confirmed, m.state, coalesce(m.superseded_by, 0),
-	(SELECT json_group_array(message & 4294967295) FROM memory_sources WHERE memory = m.id),
-	m.attribute, m.value, m.slot, m.since, m.until, m.also, m.by_rule, m.in_doubt, ` + successor
+	(SELECT string_agg(CAST(message & 4294967295 AS TEXT), ',' ORDER BY message) FROM memory_sources WHERE memory = m.id),
+	m.attribute, m.value, m.slot, m.since, m.until, m.also, m.by_rule, m.in_doubt, ` + successor("slot") + ", " + successor("value") + ", " + successor("since") + `, coalesce(` + successorSaid + `, 0)`
 
-// successor is the SQL expression for the memory that superseded memory m. It began, if that is not known otherwise, when it was said first
-// after m was.
-const successor = `(SELECT json_object('Slot', b.slot, 'Value', b.value, 'Since', b.since, 'Said', coalesce(
-		(SELECT min(said_at) FROM memory_sources JOIN messages ON messages.id = message WHERE memory = b.id AND messages.said_at >
+// successor is SQL for a column of text of the memory that superseded memory m; empty if none did.
+func successor(column string) string {
+	return "coalesce((SELECT b." + column + " FROM memories b WHERE b.id = m.superseded_by), '')"
+}
+
+// successorSaid is SQL for when that memory was said first after m was: then it began, if that is not known otherwise.
+const successorSaid = `(SELECT coalesce((SELECT min(said_at) FROM memory_sources JOIN messages ON messages.id = message WHERE memory = b.id AND messages.said_at >
 			(SELECT coalesce(max(t.said_at), m.said_at) FROM memory_sources s JOIN messages t ON t.id = s.message WHERE s.memory = m.id)),
-		b.said_at)) FROM memories b WHERE b.id = m.superseded_by)`
+		b.said_at) FROM memories b WHERE b.id = m.superseded_by)`
 
 // follower is what superseded a memory, and when that was said.
 type follower struct {
@@ -121,8 +124,8 @@ func (t *Tx) memories(rest string, args ...any) []Memory {
 		var doubt int64
 		err := rows.Scan(&m.ID, &m.Conversation, &m.Kind, &m.Content, &m.Importance,
 			&m.Pinned, &m.Speaker, &m.SpeakerID, &m.About, &m.AboutID, &m.Reach, &m.By, &m.Compaction,
-			utcInto(&m.SaidAt), utcInto(&m.SavedAt), utcInto(&m.Expires), &m.Confirmed, &m.State, &m.SupersededBy, jsonInto(&m.Sources),
-			&m.Attribute, &m.Value, &m.Slot, &m.Since, &m.Until, jsonInto(&m.Also), &m.ByRule, &doubt, jsonInto(&by))
+			utcInto(&m.SaidAt), utcInto(&m.SavedAt), utcInto(&m.Expires), &m.Confirmed, &m.State, &m.SupersededBy, numbersInto(&m.Sources),
+			&m.Attribute, &m.Value, &m.Slot, &m.Since, &m.Until, jsonInto(&m.Also), &m.ByRule, &doubt, &by.Slot, &by.Value, &by.Since, &by.Said)
 		at.apply(m, by)
 		if m.State == "superseded" || m.State == "active" {
 			m.Ended = m.ended(by)
@@ -141,6 +144,10 @@ func (t *Tx) memories(rest string, args ...any) []Memory {
 	return all
 }
 
+// noOtherSays is true for a row of memories unless another current memory of its conversation has the same words.
+const noOtherSays = `NOT EXISTS (SELECT 1 FROM memories o WHERE o.conversation = memories.conversation AND o.folded = memories.folded
+	AND o.state = 'active' AND o.id <> memories.id)`
+
 // Memories are the memories of all conversations, by number, in one transaction.
 type Memories struct{ tx *Tx }
 
@@ -151,8 +158,8 @@ func (ms Memories) Get(id int64) Memory { return firstOf(ms.tx, ms.tx.memories("
 
 // chain selects the memories that a memory superseded and those that superseded it, transitively.
 const chain = `WHERE m.id IN (
-	WITH RECURSIVE later (id) AS (SELECT ?1 UNION SELECT superseded_by FROM memories JOIN later USING (id) WHERE superseded_by IS NOT NULL),
-	earlier (id) AS (SELECT ?1 UNION SELECT memories.id FROM memories JOIN earlier ON superseded_by = earlier.id)
+	WITH RECURSIVE later (id) AS (SELECT CAST(?1 AS BIGINT) UNION SELECT superseded_by FROM memories JOIN later USING (id) WHERE superseded_by IS NOT NULL),
+	earlier (id) AS (SELECT CAST(?1 AS BIGINT) UNION SELECT memories.id FROM memories JOIN earlier ON superseded_by = earlier.id)
 	SELECT id FROM later UNION SELECT id FROM earlier) ORDER BY m.id`
 
 // Chain returns what superseded what, oldest first, the memory itself among them.
@@ -175,7 +182,7 @@ func (ms Memories) Forget(id int64) (changed bool) {
 
 // Restore gives a forgotten memory its previous state back, unless another current memory has the same words, and reports that.
 func (ms Memories) Restore(id int64) (changed bool) {
-	return ms.tx.do("UPDATE OR IGNORE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten'", id)
+	return ms.tx.do("UPDATE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten' AND (forgotten_from <> 'active' OR "+noOtherSays+")", id)
 }
 
 // Pin pins or unpins a current memory, and reports whether it is current.
@@ -186,7 +193,7 @@ func (ms Memories) Pin(id int64, pinned bool) (changed bool) {
 // Confirm counts that a memory was said once more. It expires at a time from then on, zero: never; shared: it may be shared from
 // then on.
 func (ms Memories) Confirm(id int64, expires time.Time, shared bool) {
-	ms.tx.do("UPDATE memories SET confirmed = confirmed + 1, expires_at = nullif(?, 0), reach = iif(?, 'server', reach) WHERE id = ?",
+	ms.tx.do("UPDATE memories SET confirmed = confirmed + 1, expires_at = nullif(CAST(? AS BIGINT), 0), reach = CASE WHEN ? THEN 'server' ELSE reach END WHERE id = ?",
 		millisOf(expires), shared, id)
 }
 
@@ -202,7 +209,7 @@ func (ms Memories) Newest() int64 {
 }
 
 // laterThan selects memory ?1, the one that superseded it, and so on.
-const laterThan = `WITH RECURSIVE later (id) AS (SELECT ?1 UNION SELECT superseded_by FROM memories JOIN later USING (id) WHERE superseded_by IS NOT NULL)
+const laterThan = `WITH RECURSIVE later (id) AS (SELECT CAST(?1 AS BIGINT) UNION SELECT superseded_by FROM memories JOIN later USING (id) WHERE superseded_by IS NOT NULL)
 	SELECT id FROM later`
 
 // linkMemory notes that memory ?1 superseded memory ?2, unless ?2 superseded ?1, or one that did.

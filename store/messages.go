@@ -77,10 +77,11 @@ func (ms Messages) Delete(m chat.Message, version int64) {
 	ms.storeFiles(m.ID, nil)
 	ms.tx.do(`UPDATE messages SET text = '', attachments = '', native = '', quote = '', tokens = 0, deleted_at = ?, changed_with = ?
 		WHERE id = ?`, nowMillis(), version, ms.c.rowID(m.Seq))
+	ms.dropVectors(m.Seq)
 	ms.tx.do("DELETE FROM pins WHERE conversation = ? AND seq = ?", ms.c.id, m.Seq)
 	low, high := ms.c.rowRange(m.Turn, MaxSeq)
 	ms.tx.do(`UPDATE messages SET answered = ? WHERE id = ?2 AND answered = 0
-		AND NOT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ?2 AND ?3 AND turn = ?4 AND addressed AND deleted_at IS NULL)`,
+		AND NOT EXISTS (SELECT 1 FROM messages WHERE id BETWEEN ?2 AND ?3 AND turn = ?4 AND addressed = 1 AND deleted_at IS NULL)`,
 		closed, low, high, m.Turn)
 }
 

@@ -24,7 +24,7 @@ func (at moment) today(column string) string {
 
 // expired: nothing recalls it any more.
 func (at moment) expired(m string) string {
-	return fmt.Sprintf("(NOT %[1]s.pinned AND %[1]s.expires_at IS NOT NULL AND %[1]s.expires_at <= %[2]d)", m, at.millis)
+	return fmt.Sprintf("(%[1]s.pinned = 0 AND %[1]s.expires_at IS NOT NULL AND %[1]s.expires_at <= %[2]d)", m, at.millis)
 }
 
 // over: it has a value, which had an end, and that has passed.

@@ -72,13 +72,13 @@ func removeParts(folder *os.File) error {
 }
 
 // makeRoom removes the parts of a folder before its free space is measured.
-func (s *Store) makeRoom(dir string) {
+func (s *sqlite) makeRoom(dir string) {
 	folder, err := os.Open(dir)
 	if err == nil {
 		err = errors.Join(removeParts(folder), folder.Close())
 	}
 	if err != nil {
-		s.log.Warn("remove_unfinished_copy_failed", "error", err)
+		s.store.log.Warn("remove_unfinished_copy_failed", "error", err)
 	}
 }
 

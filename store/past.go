@@ -31,7 +31,7 @@ func (s *Store) Away(ctx context.Context, connector string, earlier func(newest,
 			if after != "" && earlier != nil {
 				after = earlier(after, outermost(tx, c.id, "ASC"))
 			}
-			after = getValue[string](tx, "UPDATE conversations SET gap_again = gap IS NOT NULL, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap", after, c.id)
+			after = getValue[string](tx, "UPDATE conversations SET gap_again = CASE WHEN gap IS NULL THEN 0 ELSE 1 END, gap = coalesce(gap, ?) WHERE id = ? RETURNING gap", after, c.id)
 			gaps = append(gaps, Gap{c.name, after})
 		}
 	})
@@ -61,15 +61,15 @@ func GapsToRecheck(ctx context.Context, s *Store, connector string, limit int, a
 
 // platformKnows holds for ids that the platform itself counts up. Others belong to imported messages
 // and to the results of tasks: a platform asked for what followed one of those refuses.
-const platformKnows = "platform_id <> '' AND platform_id NOT GLOB '*[^0-9.]*'"
+const platformKnows = "platform_id <> '' AND ltrim(platform_id, '0123456789.') = ''"
 
 // outermost returns the platform id of the newest message, in the order DESC, or of the first, in the order ASC; "" if there is
 // none. Those in the inbox are newer.
 func outermost(tx *Tx, conversation int64, order string) (id string) {
 	outer := " AND " + platformKnows + " ORDER BY id " + order + " LIMIT 1"
 	return getValue[string](tx, `SELECT platform_id FROM (
-		SELECT * FROM (SELECT 0 AS waits, platform_id FROM messages WHERE `+inConversation+` AND role = 'user'`+outer+`)
-		UNION ALL SELECT * FROM (SELECT 1, platform_id FROM inbox WHERE conversation = ?1`+outer+`)) ORDER BY waits `+order+` LIMIT 1`, conversation)
+		SELECT * FROM (SELECT 0 AS waits, platform_id FROM messages WHERE `+inConversation+` AND role = 'user'`+outer+`) said
+		UNION ALL SELECT * FROM (SELECT 1, platform_id FROM inbox WHERE conversation = ?1`+outer+`) waiting) known ORDER BY waits `+order+` LIMIT 1`, conversation)
 }
 
 // Gap reports whether the conversation may have missed messages, and the platform id of the message before them; empty: nothing
@@ -83,7 +83,7 @@ func (h Past) Gap(ctx context.Context) (after string, open bool, err error) {
 // SetGap opens a gap after a message, unless an open gap starts there or earlier: ids of Discord and Slack increase. A page of
 // an earlier gap may have been read and not stored yet, so that gap is read once more.
 func (h Past) SetGap(ctx context.Context, after string) error {
-	return h.c.set(ctx, "open a gap", `UPDATE conversations SET gap_again = gap_again OR coalesce(gap, '') <> '' AND (length(gap), gap) < (length(?1), ?1),
+	return h.c.set(ctx, "open a gap", `UPDATE conversations SET gap_again = CASE WHEN coalesce(gap, '') <> '' AND (length(gap), gap) < (length(?1), ?1) THEN 1 ELSE gap_again END,
 		gap = CASE WHEN coalesce(gap, '') = '' OR (length(?1), ?1) < (length(gap), gap) THEN ?1 ELSE gap END WHERE id = ?2`, after, h.c.id)
 }
 
@@ -100,7 +100,7 @@ func (h Past) CloseGap(ctx context.Context, after string) error {
 func (h Past) FillGap(ctx context.Context, messages []Inbound, last string, done bool) (int, error) {
 	return Update(ctx, h.c, "fill the gap", func(tx *Tx) (fresh int) {
 		fresh = h.deliver(tx, messages)
-		tx.do(`UPDATE conversations SET gap = CASE WHEN ?1 AND NOT gap_again THEN NULL ELSE ?2 END, gap_again = gap_again AND NOT ?1
+		tx.do(`UPDATE conversations SET gap = CASE WHEN ?1 AND gap_again = 0 THEN NULL ELSE ?2 END, gap_again = CASE WHEN ?1 THEN 0 ELSE gap_again END
 			WHERE id = ?3 AND gap IS NOT NULL AND ?2 <> ''`, done, last, h.c.id)
 		return fresh
 	})
@@ -128,7 +128,7 @@ func (in Inbox) reorder(tx *Tx) {
 	tx.do(`UPDATE inbox SET id = -place.id
 		FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM inbox WHERE conversation = ?1) AS place
 		JOIN (SELECT id AS old, row_number() OVER (ORDER BY said_at, length(platform_id), platform_id) AS n
-			FROM inbox WHERE conversation = ?1) USING (n)
+			FROM inbox WHERE conversation = ?1) AS wanted USING (n)
 		WHERE inbox.id = old AND old <> place.id`, in.c.id)
 	tx.do("UPDATE inbox SET id = -id WHERE id < 0")
 	// Messages from before a requested session stay before it.
@@ -171,7 +171,7 @@ func (h Past) ImportUnread(ctx context.Context, past []Inbound) (fresh int, err 
 // Unread returns how many messages of an import the compactor has not read yet; deleted ones count.
 func (h Past) Unread(ctx context.Context) (n int, err error) {
 	err = h.c.row(ctx, "look for unread messages", []any{&n},
-		"SELECT iif(unread_from > 0, next_seq - unread_from, 0) FROM conversations WHERE id = ?", h.c.id)
+		"SELECT CASE WHEN unread_from > 0 THEN next_seq - unread_from ELSE 0 END FROM conversations WHERE id = ?", h.c.id)
 	return n, err
 }
 
@@ -181,7 +181,7 @@ func (h Past) ReadTo(ctx context.Context, from, to int64) ([]chat.Message, error
 		if getValue[bool](tx, "SELECT "+firstAddressed+" IS NOT NULL FROM conversations WHERE id = ?1 AND unread_from > 0", h.c.id) { // they come before what is shown
 			h.c.NextVersion(tx)
 		}
-		tx.do("UPDATE conversations SET unread_from = iif(?1 < next_seq, ?1, 0) WHERE id = ?2 AND unread_from BETWEEN 1 AND ?1", to+1, h.c.id)
+		tx.do("UPDATE conversations SET unread_from = CASE WHEN ?1 < next_seq THEN ?1 ELSE 0 END WHERE id = ?2 AND unread_from BETWEEN 1 AND ?1", to+1, h.c.id)
 		return h.c.Messages(tx).read(from, to, "ORDER BY id")
 	})
 }
@@ -189,10 +189,10 @@ func (h Past) ReadTo(ctx context.Context, from, to int64) ([]chat.Message, error
 // asked is SQL for the first message since an import began to be read that is addressed to the bot: such a message is
 // answered immediately, and read later with the rest of the import. ?1 is the conversation.
 const firstAddressed = `(SELECT seq FROM messages WHERE addressed = 1
-	AND id BETWEEN ?1 << 32 | unread_from AND ?1 << 32 | 4294967295 ORDER BY id LIMIT 1)`
+	AND id BETWEEN CAST(?1 AS BIGINT) << 32 | unread_from AND CAST(?1 AS BIGINT) << 32 | 4294967295 ORDER BY id LIMIT 1)`
 
 // readTo is SQL for the seq after the last message that the compactor has read, or that it shows before the rest of an import.
-const readTo = "iif(unread_from > 0 AND " + firstAddressed + " IS NULL, unread_from, next_seq)"
+const readTo = "CASE WHEN unread_from > 0 AND " + firstAddressed + " IS NULL THEN unread_from ELSE next_seq END"
 
 // readEnd returns the seq after the last message that the compactor has read, see readTo.
 func readEnd(tx *Tx, conversation int64) int64 {
@@ -243,7 +243,7 @@ func (h Past) CheckIDs(ctx context.Context, past []Inbound) error {
 // the oldest message that waits for an answer, before which to read; empty: none.
 func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error) {
 	err = h.c.row(ctx, "look what was read back", []any{&done, &first}, `SELECT read_back,
-		coalesce((SELECT platform_id FROM inbox WHERE conversation = c.id AND (addressed OR optional) ORDER BY id LIMIT 1), '')
+		coalesce((SELECT platform_id FROM inbox WHERE conversation = c.id AND (addressed = 1 OR optional = 1) ORDER BY id LIMIT 1), '')
 		FROM conversations c WHERE id = ?`, h.c.id)
 	return done, first, err
 }
@@ -252,7 +252,7 @@ func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error)
 // already has been, or is no longer wanted, Backfill stores nothing.
 func (h Past) Backfill(ctx context.Context, messages []Inbound) error {
 	return h.c.Update(ctx, "deliver earlier messages", func(tx *Tx) {
-		if tx.do("UPDATE conversations SET read_back = 1 WHERE id = ? AND NOT read_back", h.c.id) {
+		if tx.do("UPDATE conversations SET read_back = 1 WHERE id = ? AND read_back = 0", h.c.id) {
 			h.deliver(tx, messages)
 		}
 	})

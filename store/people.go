@@ -38,7 +38,7 @@ func (p People) Named() []Person {
 // Speakers returns the authors of the messages from..to, last name first. Of a name that several people have, the ID is empty.
 func (p People) Speakers(from, to int64) []Person {
 	low, high := p.c.rowRange(from, to)
-	return listRows(p.tx, scanPerson, `SELECT iif(min(author_id) = max(author_id), min(author_id), ''), author FROM messages
+	return listRows(p.tx, scanPerson, `SELECT CASE WHEN min(author_id) = max(author_id) THEN min(author_id) ELSE '' END, author FROM messages
 		WHERE id BETWEEN ? AND ? AND role = 'user' AND deleted_at IS NULL GROUP BY author ORDER BY author DESC`, low, high)
 }
 
@@ -65,7 +65,7 @@ const namesOut = `WITH here (id, low, high) AS (SELECT id, id << 32, id << 32 | 
 		ON m.author_id = o.author_id AND role = 'user' AND m.id BETWEEN low AND high ORDER BY m.id DESC LIMIT 1) FROM optouts o WHERE connector = ?1)
 	SELECT author_id, name FROM gone WHERE newest IS NOT NULL
 		OR NOT EXISTS (SELECT 1 FROM messages m WHERE m.author_id = gone.author_id AND role = 'user')
-		AND NOT EXISTS (SELECT 1 FROM members m JOIN here ON m.conversation = here.id WHERE m.name = gone.name COLLATE NOCASE)
+		AND NOT EXISTS (SELECT 1 FROM members m JOIN here ON m.conversation = here.id WHERE lower(m.name) = lower(gone.name))
 	UNION SELECT author_id, newest FROM gone WHERE newest <> ''`
 
 // NamesOut returns under which names those who have opted out of memories are known here, in the people's conversation above a task, and in

@@ -14,13 +14,13 @@ var purged = []string{
 func (t *Tx) Purge(c *Conversation) {
 	low, high := c.rowRange(1, MaxSeq)
 	t.do(`UPDATE tasks SET text = '', author = '', above = '{}', own = '{}',
-		state = iif(state = 'open', 'stopped', state), ended_at = coalesce(ended_at, ?)
+		state = CASE WHEN state = 'open' THEN 'stopped' ELSE state END, ended_at = coalesce(ended_at, ?)
 		WHERE id = ?`, nowMillis(), c.id)
 	t.do("DELETE FROM task_sources WHERE task = ?", c.id)
 	t.do("UPDATE pauses SET made_by = '', made_by_id = '' WHERE scope = ?", c.name)
-	t.do(`INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM messages
+	t.do(`INSERT INTO gone (conversation, platform_id) SELECT conversation, platform_id FROM messages
 			WHERE `+inConversation+` AND role = 'user' AND platform_id <> '' ON CONFLICT DO NOTHING`, c.id)
-	t.do("INSERT INTO gone (conversation, platform_id) SELECT ?1, platform_id FROM inbox WHERE conversation = ?1 ON CONFLICT DO NOTHING", c.id)
+	t.do("INSERT INTO gone (conversation, platform_id) SELECT conversation, platform_id FROM inbox WHERE conversation = ?1 ON CONFLICT DO NOTHING", c.id)
 	t.do("DELETE FROM memory_people WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1)", c.id)
 	t.do("DELETE FROM memory_sources WHERE memory IN (SELECT id FROM memories WHERE conversation = ?1) OR message BETWEEN ?2 AND ?3", c.id, low, high)
 	t.do("DELETE FROM quotes WHERE message BETWEEN ?1 AND ?2", low, high)
@@ -32,6 +32,6 @@ func (t *Tx) Purge(c *Conversation) {
 	}
 	t.do("DELETE FROM messages WHERE id BETWEEN ? AND ?", low, high)
 	t.do(`UPDATE conversations SET cleared_to = 0, session_start = next_seq, following = 0, gap = NULL, gap_again = 0,
-			read_back = 1, unread_from = 0, bot_turns = 0, spared_from = 0, spared_to = 0, counted = 0, counted_estimate = 0, counted_by = '', counted_with = 0, label = '' WHERE id = ?`, c.id)
+			read_back = 1, unread_from = 0, bot_turns = 0, spared_from = 0, spared_to = 0, counted = 0, counted_estimate = 0, counted_by = '', counted_with = 0, label = '', vectors_deleted = vectors_deleted + 1 WHERE id = ?`, c.id)
 	c.NextVersion(t)
 }

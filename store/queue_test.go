@@ -21,6 +21,7 @@ func texts(messages []chat.Message) []string {
 // TestKillWhileDeliveriesWait kills processes that rewrite their database and accept messages. Acknowledged messages are stored
 // afterwards, once and in order.
 func TestKillWhileDeliveriesWait(t *testing.T) {
+	storetest.SQLiteOnly(t, "a file for two processes")
 	dir, s, _ := scattered(t)
 	s.Close()
 	acknowledged := 0

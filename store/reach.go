@@ -43,11 +43,11 @@ func (ms Messages) Within(r Reach) Reached {
 		return Reached{r, ms}
 	}
 	const end = `SELECT min(id) AS low, max(id) AS high FROM (SELECT id FROM messages
-		WHERE conversation = ?1 AND said_at >= ?2 AND said_at < ?3 ORDER BY said_at %s LIMIT ?4)`
+		WHERE conversation = ?1 AND said_at >= ?2 AND said_at < ?3 ORDER BY said_at %s LIMIT ?4) said`
 	since, until := r.period()
 	var low, high int64
 	ms.tx.row("SELECT coalesce(min(low) & 4294967295, 0), coalesce(max(high) & 4294967295, 0) FROM ("+
-		fmt.Sprintf(end, "ASC")+" UNION ALL "+fmt.Sprintf(end, "DESC")+")",
+		fmt.Sprintf(end, "ASC")+" UNION ALL "+fmt.Sprintf(end, "DESC")+") ends",
 		ms.c.id, since, until, maxTimes).Scan(&low, &high)
 	r.From = max(r.From, low)
 	r.To = min(r.To, high)
@@ -109,8 +109,8 @@ func (r Reached) sent(oldest bool, limit, read int) []int64 {
 			ORDER BY said_at `+order+", id "+order+" LIMIT ?", r.in.c.id, since, until, low, high, read)
 	}
 	within, args := r.where()
-	return r.in.numbers(`SELECT m.seq FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value + ?
-		WHERE role <> 'tool' AND deleted_at IS NULL AND (text <> '' OR attachments <> '') AND `+within+" LIMIT ?",
+	return r.in.numbers(`SELECT m.seq FROM json_each(?) j CROSS JOIN messages m
+		WHERE m.id = CAST(j.value AS BIGINT) + ? AND role <> 'tool' AND deleted_at IS NULL AND (text <> '' OR attachments <> '') AND `+within+" LIMIT ?",
 		slices.Concat([]any{listOf(candidates), r.in.c.rowID(0)}, args, []any{limit})...)
 }
 
@@ -151,7 +151,7 @@ func (r Reach) where() (condition string, args []any) {
 
 // numbers reads numbers as one text: handing over a row costs three times as much as reading it.
 func (ms Messages) numbers(query string, args ...any) (all []int64) {
-	text := getValue[string](ms.tx, "SELECT coalesce(group_concat(seq), '') FROM ("+query+")", args...)
+	text := getValue[string](ms.tx, "SELECT coalesce(string_agg(CAST(seq AS TEXT), ','), '') FROM ("+query+") q", args...)
 	for number := range strings.SplitSeq(text, ",") {
 		if n, err := strconv.ParseInt(number, 10, 64); err == nil {
 			all = append(all, n)

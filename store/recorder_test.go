@@ -75,6 +75,7 @@ func (c recordedConn) QueryContext(ctx context.Context, query string, args []dri
 // openRecorded opens a new store whose statements are recorded.
 func openRecorded(t *testing.T) (*store.Store, *recorder) {
 	t.Helper()
+	storetest.SQLiteOnly(t, "plans that can be read here")
 	s := storetest.OpenStore(t, t.TempDir())
 	r := &recorder{known: map[string]bool{}}
 	connect := func(pragmas string) *sql.DB { return sql.OpenDB(recorded{store.SourceOf(s.Path(), pragmas), r}) }

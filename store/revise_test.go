@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -145,7 +144,7 @@ func TestJobLifecycle(t *testing.T) {
 	c := imported(t, 3)
 	ids := play(t, c, "leaf 1-1; begin 2-2")
 	before := dump(t, c.Store())
-	shared := load(t, find(t, openShared(t, filepath.Dir(c.Store().Path())), c.Name()))
+	shared := load(t, find(t, openShared(t, storetest.DirOf(c.Store())), c.Name()))
 	check.EqualAll(t, "prepared, read by a second process", transcript.IDs(shared.Prepared), ids[:1])
 	check.Equal(t, "what a second reader wrote", dump(t, c.Store()), before)
 	c = reopen(t, c) // then a running row fails, and a prepared one stays

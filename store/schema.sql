@@ -476,10 +476,10 @@ today (day) AS (SELECT date('now', 'localtime')),
 states AS (SELECT m.*,
   CASE WHEN state <> 'active' THEN state
     WHEN EXISTS (SELECT 1 FROM memories f WHERE f.id = m.superseded_by AND f.since <= substr(day, 1, length(f.since))) THEN 'superseded'
-    WHEN NOT pinned AND expires_at <= CAST(strftime('%s', 'now') AS INTEGER) * 1000 THEN 'expired'
+    WHEN pinned = 0 AND expires_at <= unixepoch() * 1000 THEN 'expired'
     WHEN slot <> '' AND until <> '' AND until < substr(day, 1, length(until)) THEN 'expired'
     ELSE state END AS is_now,
-  slot <> '' AND since > substr(day, 1, length(since)) AND instr(value, substr(since, 1, 4)) = 0 AS upcoming
+  CASE WHEN slot <> '' AND since > substr(day, 1, length(since)) AND instr(value, substr(since, 1, 4)) = 0 THEN 1 ELSE 0 END AS upcoming
   FROM memories m, today)
 SELECT
   m.id, c.name AS channel, m.kind, m.content, m.importance,
@@ -489,50 +489,14 @@ SELECT
   datetime(m.saved_at / 1000, 'unixepoch') AS saved_at,
   datetime(m.expires_at / 1000, 'unixepoch') AS expires_at,
   m.superseded_by, m.compaction,
-  (SELECT group_concat('#' || (s.message & 4294967295), ' ') FROM memory_sources s WHERE s.memory = m.id) AS messages,
+  (SELECT string_agg('#' || (s.message & 4294967295), ' ' ORDER BY s.message) FROM memory_sources s WHERE s.memory = m.id) AS messages,
   m.attribute, m.value, m.since,
   coalesce(nullif(m.until, ''), (SELECT coalesce(nullif(b.since, ''), date(coalesce((SELECT min(t.said_at) FROM memory_sources s
     JOIN messages t ON t.id = s.message WHERE s.memory = b.id AND t.said_at > m.said_at), b.said_at) / 1000, 'unixepoch'))
-    FROM memories b WHERE b.id = m.superseded_by AND m.state IN ('active', 'superseded') AND (b.slot = '' OR b.value <> m.value COLLATE NOCASE)), '') AS until,
-  m.in_doubt <> 0 AND m.is_now = 'active' AND NOT m.upcoming AND EXISTS (SELECT 1 FROM states r WHERE r.conversation = m.conversation AND r.slot = m.slot
-    AND r.in_doubt = m.in_doubt AND r.value <> m.value COLLATE NOCASE AND r.is_now = 'active' AND NOT r.upcoming) AS in_doubt
+    FROM memories b WHERE b.id = m.superseded_by AND m.state IN ('active', 'superseded') AND (b.slot = '' OR lower(b.value) <> lower(m.value))), '') AS until,
+  CASE WHEN m.in_doubt <> 0 AND m.is_now = 'active' AND m.upcoming = 0 AND EXISTS (SELECT 1 FROM states r WHERE r.conversation = m.conversation AND r.slot = m.slot
+    AND r.in_doubt = m.in_doubt AND lower(r.value) <> lower(m.value) AND r.is_now = 'active' AND r.upcoming = 0) THEN 1 ELSE 0 END AS in_doubt
 FROM states m JOIN conversations c ON c.id = m.conversation;
-
--- Whether a session is settled follows from its summaries.
-CREATE TRIGGER session_row_added AFTER INSERT ON compactions BEGIN
-  UPDATE sessions SET settled = (SELECT count(*) < 2 AND NOT coalesce(max(kind = 'placeholder' OR made_by = 'extractive' OR owed), 0) FROM compactions
-    WHERE conversation = NEW.conversation AND state = 'applied' AND from_seq BETWEEN sessions.from_seq AND sessions.to_seq)
-  WHERE conversation = NEW.conversation AND to_seq >= NEW.from_seq
-    AND from_seq = (SELECT max(from_seq) FROM sessions WHERE conversation = NEW.conversation AND from_seq <= NEW.from_seq);
-END;
-
-CREATE TRIGGER session_row_changed AFTER UPDATE OF state ON compactions BEGIN
-  UPDATE sessions SET settled = (SELECT count(*) < 2 AND NOT coalesce(max(kind = 'placeholder' OR made_by = 'extractive' OR owed), 0) FROM compactions
-    WHERE conversation = NEW.conversation AND state = 'applied' AND from_seq BETWEEN sessions.from_seq AND sessions.to_seq)
-  WHERE conversation = NEW.conversation AND to_seq >= NEW.from_seq
-    AND from_seq = (SELECT max(from_seq) FROM sessions WHERE conversation = NEW.conversation AND from_seq <= NEW.from_seq);
-END;
-
--- A new head ends what the provider's cache holds, and with it the turn contexts of earlier turns.
-CREATE TRIGGER conversations_head AFTER UPDATE OF version ON conversations WHEN new.version <> old.version BEGIN
-  DELETE FROM quotes WHERE message IN (SELECT id FROM messages INDEXED BY messages_context
-    WHERE id BETWEEN new.id << 32 AND new.id << 32 | 4294967295 AND context <> '');
-  UPDATE messages SET context = '' WHERE id BETWEEN new.id << 32 AND new.id << 32 | 4294967295 AND context <> '';
-END;
-
--- A vector goes with the text that it was made of.
-CREATE TRIGGER message_vectors_text AFTER UPDATE OF text, attachments, deleted_at ON messages
-WHEN new.text <> old.text OR new.attachments <> old.attachments OR new.deleted_at IS NOT NULL BEGIN
-  DELETE FROM message_vectors WHERE message = old.id;
-END;
-
-CREATE TRIGGER message_vectors_deleted AFTER DELETE ON message_vectors BEGIN
-  UPDATE conversations SET vectors_deleted = vectors_deleted + 1 WHERE id = old.message >> 32;
-END;
-
-CREATE TRIGGER memory_vectors_text AFTER UPDATE OF content ON memories WHEN new.content <> old.content BEGIN
-  DELETE FROM memory_vectors WHERE memory = old.id;
-END;
 
 CREATE VIEW messages_view AS SELECT
   c.name AS channel, m.seq, m.turn, m.role, m.author, m.text, m.attachments, m.tool,
@@ -545,7 +509,7 @@ WHERE m.deleted_at IS NULL;
 CREATE VIEW compactions_view AS SELECT
   k.id, c.name AS channel, k.trigger, k.kind, k.state, k.level, k.from_seq, k.to_seq, k.messages,
   k.before_tokens, k.after_tokens, k.tokens AS summary_tokens, k.made_by, k.model,
-  CASE WHEN k.ended_at IS NOT NULL THEN (k.ended_at - k.created_at) / 1000.0 END AS seconds,
+  CASE WHEN k.ended_at IS NOT NULL THEN CAST(k.ended_at - k.created_at AS DOUBLE PRECISION) / 1000 END AS seconds,
   datetime(k.created_at / 1000, 'unixepoch') AS started_at,
   datetime(k.applied_at / 1000, 'unixepoch') AS applied_at,
   datetime(k.from_at / 1000, 'unixepoch') AS from_time,

@@ -26,10 +26,10 @@ func (in scopeIDs) where(reach string) (condition string, args []any) {
 	if in.all {
 		return "true", nil
 	}
-	condition = "conversation IN (SELECT value FROM json_each(?))"
+	condition = "conversation IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
 	args = []any{listOf(slices.Concat(in.full, in.shared))}
 	if len(in.shared) > 0 {
-		condition += " AND (" + reach + " = 'server' OR conversation IN (SELECT value FROM json_each(?)))"
+		condition += " AND (" + reach + " = 'server' OR conversation IN (SELECT CAST(value AS BIGINT) FROM json_each(?)))"
 		args = append(args, listOf(in.full))
 	}
 	return condition, args

@@ -106,7 +106,7 @@ func (sm ScopedMemories) All(f MemoryFilter) []Memory {
 // Page returns the memories that f chooses, in an order of MemorySorts ("": said), at most limit after offset.
 func (sm ScopedMemories) Page(f MemoryFilter, sort string, limit, offset int) []Memory {
 	chosen, args := f.where(sm.in)
-	return sm.tx.memories("WHERE "+chosen+" ORDER BY "+memoryOrders[cmp.Or(sort, "said")]+" LIMIT ? OFFSET ?", append(args, limit, offset)...)
+	return sm.tx.memories("WHERE "+chosen+" ORDER BY "+memoryOrders[cmp.Or(sort, "said")]+" LIMIT ? OFFSET ?", append(args, limitOf(limit), max(offset, 0))...)
 }
 
 // Among calls each for those of the memories ids that f chooses, in an order as of Page, without a list of them, because a question may
@@ -119,7 +119,7 @@ func (sm ScopedMemories) Among(ids []int64, f MemoryFilter, sort string, each fu
 		each(m)
 		return err
 	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed, `+now().state("m")+` FROM memories m
-		WHERE id IN (SELECT value FROM json_each(?)) AND `+chosen+" ORDER BY "+memoryOrders[cmp.Or(sort, "said")],
+		WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND `+chosen+" ORDER BY "+memoryOrders[cmp.Or(sort, "said")],
 		append([]any{listOf(ids)}, args...)...)
 }
 
@@ -130,7 +130,7 @@ func (sm ScopedMemories) SaidElsewhere(ids []int64) []Memory {
 		return nil
 	}
 	within, args := sm.in.where("reach")
-	const among = "id IN (SELECT value FROM json_each(?))"
+	const among = "id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))"
 	chosen := append([]any{listOf(ids), listOf(ids)}, args...)
 	return sm.tx.memories(`WHERE m.`+among+` AND m.fact IN (SELECT fact FROM memories WHERE `+among+` AND fact <> 0 AND `+within+`
 		GROUP BY fact HAVING min(conversation) < max(conversation))`, chosen...)
@@ -148,7 +148,7 @@ func (sm ScopedMemories) Index() TermIndex {
 
 // withTerm finds a message with term ?1 in conversations ?2. The results of memory_save repeat the names that it refuses.
 const withTerm = `SELECT 1 FROM message_terms t JOIN messages m ON m.id = t.conversation << 32 | t.seq
-	WHERE t.term = ?1 AND t.conversation IN (SELECT value FROM json_each(?2)) AND m.tool <> 'memory_save'`
+	WHERE t.term = ?1 AND t.conversation IN (SELECT CAST(value AS BIGINT) FROM json_each(?2)) AND m.tool <> 'memory_save'`
 
 // Mentioned reports whether a message has a term, of a conversation all of whose memories are within the scope.
 func (sm ScopedMemories) Mentioned(term string) bool {

@@ -25,7 +25,7 @@ func (se Sessions) Request(ctx context.Context, at time.Time) (accepted, later b
 		var known, hasMessages, waiting bool
 		tx.row(`SELECT coalesce(max(after), 0), count(*) > 0, coalesce((SELECT max(id) FROM inbox WHERE conversation = ?1), 0),
 			EXISTS (SELECT 1 FROM messages WHERE id BETWEEN (SELECT id << 32 | session_start FROM conversations WHERE id = ?1)
-				AND ?1 << 32 | 4294967295 AND deleted_at IS NULL),
+				AND CAST(?1 AS BIGINT) << 32 | 4294967295 AND deleted_at IS NULL),
 			EXISTS (SELECT 1 FROM messages WHERE `+inConversation+` AND answered = 0)
 			FROM wanted_sessions WHERE conversation = ?1`, se.c.id).Scan(&before, &known, &last, &hasMessages, &waiting)
 		later = waiting || last > 0
@@ -58,7 +58,7 @@ func (ss Summaries) earlier() []transcript.Session {
 	sessions := sessionsOf(ss.tx, ss.c.id, "ORDER BY from_seq DESC LIMIT ?", maxSessions)
 	if len(sessions) == maxSessions {
 		oldest := sessions[len(sessions)-1].From
-		sessions = append(sessions, sessionsOf(ss.tx, ss.c.id, "AND NOT settled AND from_seq < ? ORDER BY from_seq DESC LIMIT ?", oldest, maxUnsettled)...)
+		sessions = append(sessions, sessionsOf(ss.tx, ss.c.id, "AND settled = 0 AND from_seq < ? ORDER BY from_seq DESC LIMIT ?", oldest, maxUnsettled)...)
 	}
 	slices.Reverse(sessions)
 	newest := sessions[max(len(sessions)-maxSessions, 0):]

@@ -47,7 +47,8 @@ func (h Settings) OverrideAll(ctx context.Context, values map[string]*string, by
 }
 
 func (h Settings) setOverride(tx *Tx, key, value string, by Person) {
-	tx.do("REPLACE INTO overrides (conversation, key, value, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?, ?, ?)", h.c.id, key, value, by.Name, by.ID, nowMillis())
+	tx.do(`INSERT INTO overrides (conversation, key, value, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (conversation, key) DO UPDATE SET value = excluded.value, made_by = excluded.made_by, made_by_id = excluded.made_by_id, made_at = excluded.made_at`, h.c.id, key, value, by.Name, by.ID, nowMillis())
 }
 
 // PatchOf returns overrides as a layer of a policy.

@@ -7,28 +7,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
-
-	"github.com/mattn/go-sqlite3"
-	"golang.org/x/sys/unix"
 )
 
-const (
-	databaseName = "cairn.db"
-	readers      = 4
-)
-
-// File is the name of the database in a data folder.
-func File(dir string) string { return filepath.Join(dir, databaseName) }
+const readers = 4 // connections that read
 
 // Errors that callers branch on.
 var (
@@ -49,18 +36,16 @@ type Options struct {
 	// nothing, and leaves alone what the bot is working on.
 	Shared bool
 	Log    *slog.Logger // nil: silent
+
+	Postgres string // the address of a PostgreSQL database; empty: SQLite in the data folder
+	Schema   string // in that database
 }
 
 // Store is the open database. It is safe for concurrent use.
 type Store struct {
-	path       string      // path of the file
-	file       fs.FileInfo // identifies the file that was opened
-	logFile    fs.FileInfo // the same of its write-ahead log; nil: it had none
-	lost       firstError  // why the store can no longer be used
-	damage     firstError  // that a read or a write has met
+	engine     engine
 	shared     bool
 	log        *slog.Logger
-	unlock     func() error  // of the folder; nil when shared
 	write      *sql.DB       // one connection: writers wait for each other here, not in SQLite
 	queue      chan struct{} // has the writer that uses the connection; the others wait in order, which database/sql does not keep
 	read       *sql.DB       // a pool that cannot write
@@ -69,109 +54,32 @@ type Store struct {
 	arrivals   sync.Map      // when the waiting messages of this process were delivered, by waitingMessage
 	pauses     atomic.Pointer[pauses]
 
-	rewritten int64 // the newest deletion that VACUUM has taken out of the database, see EraseFiles
-
 	watch func(conversation string) // see Watch
 }
 
-// Open opens the store in the folder o.Dir. It creates missing folders and files, makes all readable only by their owner, and
-// brings an older file up to date. Errors: ErrInUse when another bot runs on the folder, ErrNewer when a newer cairn wrote
-// the file, ErrDamaged when it is unreadable, ErrNotFound when a Shared store does not exist.
+// Open opens the store in the folder o.Dir, or in PostgreSQL. It creates missing folders and files, makes all readable only by their
+// owner, and brings an older store up to date. Errors: ErrInUse when another bot runs on the folder, ErrNewer when a newer cairn wrote
+// the store, ErrDamaged when it is unreadable, ErrNotFound when a Shared store does not exist.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{shared: o.Shared, log: o.Log, queue: make(chan struct{}, 1)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	path, err := filepath.Abs(File(o.Dir))
-	if err != nil {
-		return nil, fmt.Errorf("data folder %s: %w", o.Dir, err)
-	}
-	s.path = path
-	if s.shared {
-		err = checkExists(path)
+	if o.Postgres == "" {
+		path, err := filepath.Abs(File(o.Dir))
+		if err != nil {
+			return nil, fmt.Errorf("data folder %s: %w", o.Dir, err)
+		}
+		s.engine = &sqlite{store: s, path: path}
 	} else {
-		s.unlock, err = prepare(ctx, o.Dir, path)
+		s.engine = &postgreSQL{store: s, address: o.Postgres, schema: o.Schema}
 	}
+	var err error
+	s.write, s.read, err = s.engine.open(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.connect(ctx, path); err != nil {
-		return nil, errors.Join(fmt.Errorf("open data folder %s: %w", o.Dir, explain(err)), s.Close())
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
-}
-
-func (s *Store) connect(ctx context.Context, path string) error {
-	if !s.shared { // VACUUM's temporary file, where checkRoom looks; SQLite reads this when it is first used
-		_ = os.Setenv("SQLITE_TMPDIR", filepath.Dir(path))
-	}
-	s.write = open(path, writerPragmas)
-	s.write.SetMaxOpenConns(1)
-	s.read = open(path, readerPragmas+asItIs(path))
-	s.read.SetMaxOpenConns(readers)
-	s.read.SetMaxIdleConns(readers)
-	ready := s.upgrade
-	if s.shared {
-		ready = s.checkVersion
-	}
-	err := ready(ctx)
-	if err == nil {
-		s.file, err = os.Stat(path)
-		s.logFile = fileOf(path + "-wal")
-	}
-	return err
-}
-
-// FULL: messages survive a power cut once Deliver has returned. Secure delete: deleted data is
-// overwritten.
-const (
-	writerPragmas = "_journal_mode=WAL&_busy_timeout=5000&_foreign_keys=on&_synchronous=FULL&_secure_delete=on&_stmt_cache_size=200"
-	readerPragmas = "_busy_timeout=5000&_query_only=on&_stmt_cache_size=200"
-)
-
-// asItIs returns a pragma for a database that no one has open, in a folder where this process may not even write the log.
-func asItIs(path string) string {
-	if _, err := os.Stat(path + "-wal"); err == nil || unix.Access(filepath.Dir(path), unix.W_OK) == nil {
-		return ""
-	}
-	return "&immutable=1"
-}
-
-// open opens a database on its first use.
-func open(path, pragmas string) *sql.DB {
-	db, err := sql.Open("sqlite3", sourceOf(path, pragmas))
-	if err != nil { // the driver's name is wrong
-		panic(err)
-	}
-	return db
-}
-
-func sourceOf(path, pragmas string) string {
-	if full, err := filepath.Abs(path); err == nil { // SQLite would take the start of a relative path for a host
-		path = full
-	}
-	file := url.URL{Scheme: "file", Path: path, RawQuery: pragmas + "&mode=rw"}
-	return file.String()
-}
-
-// explain turns SQLite's errors into errors that people can act on and callers can distinguish.
-func explain(err error) error {
-	var e sqlite3.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	if e.SystemErrno == syscall.ENOSPC { // e.g. for the shared memory beside the file
-		e.Code = sqlite3.ErrFull
-	}
-	switch e.Code {
-	case sqlite3.ErrNotADB, sqlite3.ErrCorrupt:
-		return fmt.Errorf("%w: %w", ErrDamaged, err)
-	case sqlite3.ErrFull:
-		return fmt.Errorf("%w: make room: %w", ErrFull, err)
-	case sqlite3.ErrCantOpen, sqlite3.ErrReadonly, sqlite3.ErrPerm:
-		return fmt.Errorf("%s cannot be used: check the permissions of it and its folder: %w", databaseName, err)
-	}
-	return err
 }
 
 // Close closes the store. No method may be called after it.
@@ -180,10 +88,7 @@ func (s *Store) Close() error {
 	if s.write != nil {
 		err = errors.Join(s.read.Close(), s.write.Close())
 	}
-	if s.unlock != nil {
-		err = errors.Join(err, s.unlock())
-	}
-	return Fail("close store", err)
+	return Fail("close store", errors.Join(err, s.engine.close()))
 }
 
 // Fail wraps an error with what was tried; nil stays nil.
@@ -197,15 +102,18 @@ func Fail(tried string, err error) error {
 // Update runs f in one transaction that may write; an error rolls it back. Calls run in the order in which they came, after
 // VACUUM. If SQLite gives up the error is ErrDamaged or ErrFull; it is ErrReplaced if the writes would be lost.
 func (s *Store) Update(ctx context.Context, f func(tx *Tx)) error {
-	if err := s.lost.get(); err != nil {
+	if err := s.engine.usable(); err != nil {
 		return err
 	}
 	var changed []string
 	err := s.inOrder(ctx, func() error {
-		return s.explain(transact(ctx, s.write, toWrite, func(tx *Tx) {
+		return s.engine.explain(transact(ctx, s.write, toWrite, func(tx *Tx) {
 			tx.store = s
 			f(tx)
-			tx.Fail(s.inPlace())
+			if s.shared && (tx.wrote || len(tx.changed) > 0) {
+				s.engine.tell(tx)
+			}
+			tx.Fail(s.engine.inPlace())
 			changed = tx.changed
 		}))
 	})
@@ -240,10 +148,10 @@ func (s *Store) set(ctx context.Context, tried, query string, args ...any) error
 func (s *Store) View(ctx context.Context, f func(tx *Tx)) error { return s.look(ctx, toRead, f) }
 
 func (s *Store) look(ctx context.Context, begin string, f func(tx *Tx)) error {
-	if err := s.lost.get(); err != nil {
+	if err := s.engine.usable(); err != nil {
 		return err
 	}
-	return s.explain(transact(ctx, s.read, begin, func(tx *Tx) {
+	return s.engine.explain(transact(ctx, s.read, begin, func(tx *Tx) {
 		tx.store = s
 		f(tx)
 	}))

@@ -2,7 +2,11 @@
 
 package store
 
-import "cairn/transcript"
+import (
+	"fmt"
+
+	"cairn/transcript"
+)
 
 // Summaries are a conversation's summaries in any state, in one transaction.
 type Summaries struct {
@@ -14,7 +18,7 @@ func (ss Summaries) messages() Messages { return ss.c.Messages(ss.tx) }
 
 // Beside returns those around a span with a line that rests on a message outside of theirs.
 func (ss Summaries) Beside(around transcript.Span) []transcript.Summary {
-	return ss.read(`AND to_seq >= ? AND from_seq <= ? AND lines LIKE '%"beside"%'`, around.From, around.To)
+	return ss.read(`AND to_seq >= ? AND from_seq <= ? AND instr(lines, '"beside"') > 0`, around.From, around.To)
 }
 
 // Written returns those around a span with a text or a dropped line.
@@ -22,21 +26,20 @@ func (ss Summaries) Written(around transcript.Span) []transcript.Summary {
 	return ss.read("AND to_seq >= ? AND from_seq <= ? AND (text <> '' OR dropped_lines <> '')", around.From, around.To)
 }
 
-// hasLines selects the summaries with a line that the person ?2 wrote, removed or rewrote: compactions.lines, inherited.lines with
+// hasLines selects the summaries with a line that the person ?2, as JSON, wrote, removed or rewrote: compactions.lines, inherited.lines with
 // the copies in threads, and compactions.dropped_lines hold names and ids of people, and the text beside them what they wrote.
-const hasLines = `(json_valid(lines) AND EXISTS (SELECT 1 FROM json_each(lines) WHERE value ->> 'by_id' = ?2)
-	OR json_valid(dropped_lines) AND EXISTS (SELECT 1 FROM json_each(dropped_lines) WHERE value ->> 'by_id' = ?2))`
+const hasLines = `(instr(lines, '"by_id":' || ?2) > 0 OR instr(dropped_lines, '"by_id":' || ?2) > 0)`
 
 // LinesBy returns those in which a person wrote, removed or rewrote a line, oldest row first.
 func (ss Summaries) LinesBy(author string) []transcript.Summary {
-	return ss.read("AND "+hasLines+" ORDER BY id", author)
+	return ss.read("AND "+hasLines+" ORDER BY id", encode(author))
 }
 
 // DerivedFrom returns those that may say in other words what a row says: those that fold it, and those over its messages that are not
 // applied yet.
 func (ss Summaries) DerivedFrom(row transcript.Summary) []transcript.Summary {
 	return ss.read(`AND (state IN ('running', 'prepared') AND from_seq <= ? AND to_seq >= ?
-			OR json_valid(children) AND EXISTS (SELECT 1 FROM json_each(children) WHERE value = ?))`, row.To, row.From, row.ID)
+			OR instr(replace(replace(children, '[', ','), ']', ','), ?) > 0)`, row.To, row.From, fmt.Sprintf(",%d,", row.ID))
 }
 
 // SetExtractor notes who saved memories with a summary: worker, extractive; "": nobody.

@@ -135,11 +135,11 @@ func (ts Tasks) chainOf(tx *Tx, turn int64) (chain int64) {
 		return 0
 	}
 	low, high := ts.c.rowRange(turn, MaxSeq)
-	const addressed = " FROM messages m WHERE m.id BETWEEN ?1 AND ?2 AND m.addressed = 1 AND m.turn = ?3 AND m.platform_id "
-	chain = getValue[int64](tx, "SELECT coalesce(max(m.id), 0)"+addressed+"NOT LIKE ?4 || '-%'", low, high, turn, TaskID)
+	const addressed = " FROM messages m WHERE m.id BETWEEN ?1 AND ?2 AND m.addressed = 1 AND m.turn = ?3 AND instr(m.platform_id, ?4) "
+	chain = getValue[int64](tx, "SELECT coalesce(max(m.id), 0)"+addressed+"<> 1", low, high, turn, TaskID+"-")
 	if chain == 0 {
 		chain = getValue[int64](tx, "SELECT coalesce(max((SELECT chain FROM tasks t JOIN conversations k USING (id) WHERE k.name = m.author_id)), 0)"+
-			addressed+"LIKE ?4 || '-%'", low, high, turn, TaskID)
+			addressed+"= 1", low, high, turn, TaskID+"-")
 	}
 	return chain
 }
@@ -173,8 +173,8 @@ func (ts Tasks) End(ctx context.Context, state TaskState, author, report string)
 		result := taskMessage(author, report, fmt.Sprintf("%s-%d", TaskID, t.Number), ts.c.name)
 		if t.Author == "" && !parent.IsTask() {
 			low, high := parent.rowRange(1, t.Began)
-			result.ReplyTo = getValue[string](tx, `SELECT iif(platform_id LIKE ?3 || '-%', reply_to, platform_id) FROM messages
-				WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 ORDER BY id DESC LIMIT 1`, low, high, TaskID) // who asked for the task
+			result.ReplyTo = getValue[string](tx, `SELECT CASE WHEN instr(platform_id, ?3) = 1 THEN reply_to ELSE platform_id END FROM messages
+				WHERE id BETWEEN ?1 AND ?2 AND addressed = 1 ORDER BY id DESC LIMIT 1`, low, high, TaskID+"-") // who asked for the task
 		}
 		parent.Inbox().deliver(tx, result)
 		return true
@@ -188,8 +188,8 @@ func (ts Tasks) Drop(ctx context.Context, began int64) ([]Task, error) {
 		for i := range open {
 			dropped := tx.Conversation(open[i].Conversation)
 			endBelow(tx, dropped.id, TaskStopped)
-			tx.do(`WITH RECURSIVE below (id) AS (SELECT ?1 UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id)
-				UPDATE tasks SET chain = 0 WHERE id IN below`, dropped.id) // the turn begins them again
+			tx.do(`WITH RECURSIVE below (id) AS (SELECT CAST(?1 AS BIGINT) UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id)
+				UPDATE tasks SET chain = 0 WHERE id IN (SELECT id FROM below)`, dropped.id) // the turn begins them again
 			open[i].State = TaskStopped
 		}
 		return open
@@ -197,8 +197,8 @@ func (ts Tasks) Drop(ctx context.Context, began int64) ([]Task, error) {
 }
 
 func endBelow(tx *Tx, conversation int64, state TaskState) {
-	tx.do(`WITH RECURSIVE below (id) AS (SELECT ?1 UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id WHERE t.state = 'open')
-		UPDATE tasks SET state = iif(id = ?1, ?2, ?3), ended_at = ?4 WHERE id IN below AND state = 'open'`, conversation, state, TaskStopped, nowMillis())
+	tx.do(`WITH RECURSIVE below (id) AS (SELECT CAST(?1 AS BIGINT) UNION SELECT t.id FROM tasks t JOIN below b ON t.parent = b.id WHERE t.state = 'open')
+		UPDATE tasks SET state = CASE WHEN id = ?1 THEN ?2 ELSE ?3 END, ended_at = ?4 WHERE id IN (SELECT id FROM below) AND state = 'open'`, conversation, state, TaskStopped, nowMillis())
 }
 
 // Self returns the task that this conversation is, or ErrNotFound.
@@ -260,10 +260,10 @@ func (s *Store) NewestTask(ctx context.Context) (id int64, err error) {
 func (t *Tx) tasks(where string, args ...any) []Task {
 	return listRows(t, func(rows *sql.Rows, t *Task) error {
 		return rows.Scan(&t.Number, &t.Parent, &t.Conversation, &t.Agent, &t.Text, &t.State, &t.Began, &t.Author,
-			jsonInto(&t.Above), jsonInto(&t.Set), utcInto(&t.Created), utcInto(&t.Ended), &t.Messages, &t.Tokens, jsonInto(&t.Sources))
+			jsonInto(&t.Above), jsonInto(&t.Set), utcInto(&t.Created), utcInto(&t.Ended), &t.Messages, &t.Tokens, numbersInto(&t.Sources))
 	}, `SELECT t.number, p.name, c.name, t.agent, t.text, t.state, t.began, t.author, t.above, t.own, t.created_at, t.ended_at, c.next_seq - 1,
 			(SELECT coalesce(sum(input + output), 0) FROM usage WHERE conversation = t.id),
-			(SELECT '[' || coalesce(group_concat(message & 4294967295), '') || ']' FROM task_sources WHERE task = t.id)
+			(SELECT string_agg(CAST(message & 4294967295 AS TEXT), ',' ORDER BY message) FROM task_sources WHERE task = t.id)
 		FROM tasks t JOIN conversations c ON c.id = t.id JOIN conversations p ON p.id = t.parent WHERE `+where+" ORDER BY t.number", args...)
 }
 

@@ -42,7 +42,7 @@ func (x TermIndex) Size() int { return x.size }
 
 // Frequencies returns in how many documents each term occurs; terms that occur in none are missing.
 func (x TermIndex) Frequencies(terms []string) map[string]int {
-	limit := -1 // no limit
+	limit := noLimit
 	if x.sampled {
 		limit = min(max(countedInAll/max(len(terms), 1), countedAtLeast), counted)
 	}
@@ -60,7 +60,7 @@ func (x TermIndex) Frequencies(terms []string) map[string]int {
 		frequencies[term] = n
 		return err
 	}, `SELECT j.value, (SELECT count(*) || ' ' || coalesce(min(d), 0) FROM
-		(SELECT `+x.document+` d FROM `+x.table+` WHERE term = j.value AND `+x.within+` ORDER BY d DESC LIMIT ?)) FROM json_each(?) j
+		(SELECT `+x.document+` d FROM `+x.table+` WHERE term = j.value AND `+x.within+` ORDER BY d DESC LIMIT ?) n) FROM json_each(?) j
 		WHERE EXISTS (SELECT 1 FROM `+x.table+` WHERE term = j.value AND `+x.within+")",
 		slices.Concat(x.args, []any{limit, listOf(terms)}, x.args)...)
 	return frequencies
@@ -103,7 +103,7 @@ func (x TermIndex) Postings(term string, limit int) []words.Posting {
 
 // packed reads postings, ordered by document. They come as one text: handing over a row costs three times as much as reading it.
 func (x TermIndex) packed(query string, args ...any) []words.Posting {
-	text := getValue[string](x.tx, "SELECT coalesce(group_concat((d << 16) + (min(tf, 255) << 8) + min(length, 255)), '') FROM ("+query+")", args...)
+	text := getValue[string](x.tx, "SELECT coalesce(string_agg(CAST((d << 16) + (CASE WHEN tf > 255 THEN 255 ELSE tf END << 8) + CASE WHEN length > 255 THEN 255 ELSE length END AS TEXT), ','), '') FROM ("+query+") q", args...)
 	if text == "" {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (ms Messages) Index(before int64) MessageIndex {
 // Near returns the postings of a term at most distance messages away from one of the messages.
 func (x MessageIndex) Near(term string, seqs []int64, distance int) []words.Posting {
 	return x.packed(`SELECT m.seq d, m.tf, m.length FROM json_each(?) j CROSS JOIN message_terms m
-		WHERE m.term = ? AND m.`+x.within+` AND m.seq BETWEEN j.value - ? AND j.value + ?`, listOf(seqs), term, distance, distance)
+		WHERE m.term = ? AND m.`+x.within+` AND m.seq BETWEEN CAST(j.value AS BIGINT) - ? AND CAST(j.value AS BIGINT) + ?`, listOf(seqs), term, distance, distance)
 }
 
 // Candidate is what a search reads of a message that it may find.
@@ -158,10 +158,10 @@ func (x MessageIndex) Candidates(seqs []int64, r Reach) []Candidate {
 	within, args := r.where()
 	return listRows(x.tx, func(rows *sql.Rows, m *Candidate) error {
 		return rows.Scan(&m.Seq, &m.Assistant, &m.Author, &m.Text, jsonInto(&m.Attachments), &m.Tool, localInto(&m.Time), &m.Answers)
-	}, `SELECT m.seq, role = 'assistant', author, text, attachments, tool, said_at, coalesce((SELECT substr(rtrim(b.text), -1) IN ('?', '？')
-			AND (b.author_id <> m.author_id OR b.author <> m.author) FROM messages b WHERE b.id = m.id - 1), 0)
-		FROM json_each(?) j CROSS JOIN messages m ON m.id = j.value + ?
-		WHERE deleted_at IS NULL AND `+within, append([]any{listOf(seqs), x.c.rowID(0)}, args...)...)
+	}, `SELECT m.seq, role = 'assistant', author, text, attachments, tool, said_at, EXISTS (SELECT 1 FROM messages b
+			WHERE b.id = m.id - 1 AND substr(rtrim(b.text), length(rtrim(b.text))) IN ('?', '？') AND (b.author_id <> m.author_id OR b.author <> m.author))
+		FROM json_each(?) j CROSS JOIN messages m WHERE m.id = CAST(j.value AS BIGINT) + ?
+		AND deleted_at IS NULL AND `+within, append([]any{listOf(seqs), x.c.rowID(0)}, args...)...)
 }
 
 // Said returns the seqs of messages of a time, by people and the bot, or by one of them. It reads the newest read of them, and of
@@ -169,8 +169,8 @@ func (x MessageIndex) Candidates(seqs []int64, r Reach) []Candidate {
 func (x MessageIndex) Said(in words.Span, author string, limit int) []int64 {
 	const read = 2000
 	seqs := listValues[int64](x.tx, `SELECT seq FROM (SELECT id FROM messages WHERE `+x.within+` AND said_at >= ? AND said_at < ?
-			ORDER BY said_at DESC LIMIT ?) n CROSS JOIN messages m ON m.id = n.id
-		WHERE deleted_at IS NULL AND role <> 'tool' AND (?4 = '' OR author = ?4 COLLATE NOCASE)`,
+			ORDER BY said_at DESC LIMIT ?) n CROSS JOIN messages m
+		WHERE m.id = n.id AND deleted_at IS NULL AND role <> 'tool' AND (?4 = '' OR lower(author) = lower(?4))`,
 		in.From.UnixMilli(), in.To.UnixMilli(), read, author)
 	if len(seqs) <= limit {
 		return seqs

@@ -67,7 +67,7 @@ const concerning = `SELECT DISTINCT p.memory FROM memory_people p JOIN memories 
 
 // CountMemories counts the memories that the person said first, or that are about them, up to a number.
 func (tr Traces) CountMemories(upto int64) int {
-	return getValue[int](tr.tx, "SELECT count(*) FROM ("+concerning+")", tr.c.id, tr.who.ID, upto)
+	return getValue[int](tr.tx, "SELECT count(*) FROM ("+concerning+") found", tr.c.id, tr.who.ID, upto)
 }
 
 // OldestMemories returns the oldest of these memories, at most limit.
@@ -90,8 +90,9 @@ func (tr Traces) DeleteMembers() {
 // RequestErasure notes that the person's messages so far, and memories so far, must be deleted. Messages from before the bot came
 // are not read any more.
 func (tr Traces) RequestErasure() {
-	tr.tx.do(`INSERT OR REPLACE INTO erasures (conversation, author_id, before, upto, asked_at)
-		SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories), ? FROM conversations WHERE id = ?`, tr.who.ID, nowMillis(), tr.c.id)
+	tr.tx.do(`INSERT INTO erasures (conversation, author_id, before, upto, asked_at)
+		SELECT id, ?, next_seq, (SELECT coalesce(max(id), 0) FROM memories), CAST(? AS BIGINT) FROM conversations WHERE id = ?
+		ON CONFLICT (conversation, author_id) DO UPDATE SET before = excluded.before, upto = excluded.upto, asked_at = excluded.asked_at`, tr.who.ID, nowMillis(), tr.c.id)
 	tr.tx.do("UPDATE conversations SET read_back = 1 WHERE id = ?", tr.c.id)
 }
 

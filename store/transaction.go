@@ -9,6 +9,8 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,6 +22,7 @@ type Tx struct {
 	store *Store
 	err   error
 
+	wrote   bool     // it has changed a row
 	changed []string // conversations whose version was incremented, by name
 }
 
@@ -85,17 +88,20 @@ func (t *Tx) live() bool {
 }
 
 // do runs a statement, and reports whether it changed a row.
-func (t *Tx) do(query string, args ...any) (changed bool) {
+func (t *Tx) do(query string, args ...any) (changed bool) { return t.changes(query, args...) > 0 }
+
+// changes runs a statement, and returns how many rows it changed.
+func (t *Tx) changes(query string, args ...any) (n int64) {
 	if !t.live() {
-		return false
+		return 0
 	}
 	result, err := t.conn.ExecContext(context.Background(), query, args...)
-	var n int64
 	if err == nil {
 		n, err = result.RowsAffected()
 	}
 	t.Fail(err)
-	return n > 0
+	t.wrote = t.wrote || n > 0
+	return n
 }
 
 // change runs a statement that must change a row; else the transaction fails with ErrNotFound.
@@ -231,6 +237,20 @@ func localInto(to *time.Time) sql.Scanner {
 	return scanner(func(column any) error {
 		millis, _ := column.(int64) // NULL is like 0
 		*to = localTime(millis)
+		return nil
+	})
+}
+
+// numbersInto reads a list of numbers that string_agg joined with commas.
+func numbersInto(to *[]int64) sql.Scanner {
+	return scanner(func(column any) error {
+		text, _ := column.(string) // NULL: none
+		*to = []int64{}
+		for number := range strings.SplitSeq(text, ",") {
+			if n, err := strconv.ParseInt(number, 10, 64); err == nil {
+				*to = append(*to, n)
+			}
+		}
 		return nil
 	})
 }

@@ -33,7 +33,7 @@ func (c handle) rowRange(from, to int64) (low, high int64) {
 }
 
 // inConversation selects the messages of conversation ?1.
-const inConversation = "id BETWEEN ?1 << 32 AND ?1 << 32 | 4294967295"
+const inConversation = "id BETWEEN CAST(?1 AS BIGINT) << 32 AND CAST(?1 AS BIGINT) << 32 | 4294967295"
 
 const messageColumns = `seq, turn, role, platform_id, author_id, author, text, attachments, reply_to, reply_seq, quote,
 	calls, call_id, tool, native, said_at, addressed, optional, tokens, context, deprived`
@@ -209,7 +209,7 @@ func (tr Transcript) Newest(ctx context.Context) (chat.Message, error) {
 // Addressed returns those of the messages with these platform ids whose authors asked for an answer.
 func (tr Transcript) Addressed(ctx context.Context, ids []string) ([]chat.Message, error) {
 	return View(ctx, tr.c, "look who asked", func(tx *Tx) []chat.Message {
-		return tr.c.Messages(tx).read(1, MaxSeq, "AND role = 'user' AND addressed AND NOT optional AND platform_id IN (SELECT value FROM json_each(?))", encode(ids))
+		return tr.c.Messages(tx).read(1, MaxSeq, "AND role = 'user' AND addressed = 1 AND optional = 0 AND platform_id IN (SELECT value FROM json_each(?))", encode(ids))
 	})
 }
 
@@ -229,8 +229,8 @@ func (tr Transcript) Recent(ctx context.Context, since time.Time, limit int) ([]
 	}, fmt.Sprintf(`SELECT platform_id, edited, saved_at FROM (
 			SELECT platform_id, coalesce(edited_at, 0) AS edited, said_at, received_at AS saved_at FROM inbox WHERE conversation = ?1
 			UNION ALL SELECT * FROM (SELECT platform_id, coalesce(edited_at, 0), said_at, saved_at FROM
-				(SELECT * FROM messages WHERE %s ORDER BY id DESC LIMIT %d) WHERE role = 'user' AND platform_id <> '' AND deleted_at IS NULL)
-		) WHERE said_at >= ?2 ORDER BY said_at DESC LIMIT ?3`, inConversation, reviewed), tr.c.id, since.UnixMilli(), limit)
+				(SELECT * FROM messages WHERE %s ORDER BY id DESC LIMIT %d) newest WHERE role = 'user' AND platform_id <> '' AND deleted_at IS NULL) said
+		) known WHERE said_at >= ?2 ORDER BY said_at DESC LIMIT ?3`, inConversation, reviewed), tr.c.id, since.UnixMilli(), limit)
 	return recent, tr.c.Fail("look for recent messages", err)
 }
 

@@ -125,7 +125,7 @@ func (turns Turns) Finish(ctx context.Context, o Outcome) (contextStored bool, e
 		turns.append(tx, &o)
 		contextStored = turns.c.Messages(tx).keepContext(o.Context, o.Version)
 		if n := len(o.Messages); n > 0 && o.Sent.Window > 0 {
-			tx.do("INSERT INTO turn_usage (id, window, used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			tx.do(`INSERT INTO turn_usage (id, "window", used, counted, estimated, context, factor) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 				turns.c.rowID(o.Messages[n-1].Seq), o.Sent.Window, o.Sent.Used, o.Sent.Counted, o.Sent.Estimated, o.Sent.Context, o.Sent.Factor)
 		}
 		turns.addUsage(tx, o.Usage)

@@ -105,7 +105,7 @@ func TestConversations(t *testing.T) {
 	dir := t.TempDir()
 	s := storetest.OpenStore(t, dir)
 	shell := openShared(t, dir)
-	names := []string{"terminal:'; --", "discord:1/2/3", "slack:\u202ee\x00", "terminal:" + strings.Repeat("n", store.MaxName-9)}
+	names := []string{"terminal:'; --", "discord:1/2/3", "slack:\u202ee", "terminal:" + strings.Repeat("n", store.MaxName-9)}
 	for _, name := range names {
 		var wg sync.WaitGroup // concurrent callers who name a conversation get the same one, also from a shell beside the bot
 		for i := range 6 {
@@ -120,7 +120,7 @@ func TestConversations(t *testing.T) {
 	var known []string
 	check.NoError(t, s.View(ctx, func(tx *store.Tx) { known = store.Values[string](tx, "SELECT name FROM conversations ORDER BY id") }))
 	check.EqualAll(t, "known", known, names)
-	for _, name := range []string{"", "\xff", strings.Repeat("n", store.MaxName+1)} {
+	for _, name := range []string{"", "\xff", "a\x00", strings.Repeat("n", store.MaxName+1)} {
 		check.That(t, check.ErrorOf(s.Conversation(ctx, name)) != nil, "%q is accepted as a name", name)
 	}
 	check.Error(t, check.ErrorOf(s.Find(ctx, "terminal:none")), store.ErrNotFound)

@@ -85,6 +85,7 @@ func wantUpgradedRows(t *testing.T, path string, columns, before map[string][]st
 }
 
 func TestUpgradeFromEachVersion(t *testing.T) {
+	storetest.SQLiteOnly(t, "earlier versions")
 	for version := 1; version < len(store.Migrations); version++ {
 		t.Run(fmt.Sprintf("from %d nothing is lost and nothing is changed", version), func(t *testing.T) {
 			dir := t.TempDir()
@@ -135,6 +136,7 @@ func TestUpgradeFromEachVersion(t *testing.T) {
 // A new database has the same tables as an old one after all migrations: the same columns in the
 // same order, with the same checks, indexes, triggers and views.
 func TestSchemaMatchesMigrations(t *testing.T) {
+	storetest.SQLiteOnly(t, "earlier versions")
 	made := t.TempDir()
 	migrated := t.TempDir()
 	leaveVersion(t, migrated, len(store.Migrations)-1)
@@ -156,6 +158,7 @@ func TestSchemaMatchesMigrations(t *testing.T) {
 }
 
 func TestUpgradeFromTheFirstVersion(t *testing.T) {
+	storetest.SQLiteOnly(t, "earlier versions")
 	dir := t.TempDir()
 	leaveVersion(t, dir, 1, `UPDATE messages SET text = 'Die Häuser sind alle aus Holz', attachments = '[{"kind":"file","name":"a.txt","text":"the kingfisher"}]'
 		WHERE seq = 4; INSERT INTO message_terms (conversation, term, seq, tf, length) VALUES (1, 'bogus', 1, 1, 3)`)
@@ -209,6 +212,7 @@ func TestUpgradeFromTheFirstVersion(t *testing.T) {
 }
 
 func TestUpgradeOfMemories(t *testing.T) {
+	storetest.SQLiteOnly(t, "earlier versions")
 	dir := t.TempDir()
 	write(t, dir, store.DatabaseName, "")
 	const purged = "DELETE FROM memory_sources WHERE memory = 5; DELETE FROM memories WHERE id = 5"
@@ -243,6 +247,7 @@ func TestUpgradeOfMemories(t *testing.T) {
 
 // Earlier versions kept the text of what was sent, where no deletion of a message found it.
 func TestUpgradeErasesSentText(t *testing.T) {
+	storetest.SQLiteOnly(t, "earlier versions")
 	dir := t.TempDir()
 	leaveVersion(t, dir, 9, "UPDATE outbox SET text = '"+secret+"' WHERE state IN ('sent', 'dropped'); DELETE FROM unscrubbed")
 	check.NoError(t, storetest.OpenStore(t, dir).Upkeep().Run(ctx, store.Backups{}, time.Now().Add(store.EraseWithin)))
@@ -253,6 +258,7 @@ func TestUpgradeErasesSentText(t *testing.T) {
 
 // "life" and "lives" had a term of their own.
 func TestUpgradeJoinsTerms(t *testing.T) {
+	storetest.SQLiteOnly(t, "earlier versions")
 	dir := t.TempDir()
 	leaveVersion(t, dir, 16, `DELETE FROM message_terms; DELETE FROM memory_terms;
 		INSERT INTO message_terms (conversation, term, seq, tf, length) VALUES (1, 'life', 1, 2, 5), (1, 'live', 1, 1, 5), (1, 'life', 2, 1, 4);
@@ -264,6 +270,7 @@ func TestUpgradeJoinsTerms(t *testing.T) {
 
 // What SQL alone cannot fill is filled once: the subjects of memories, and what tools had quoted before quotes were stored.
 func TestUpgradeFills(t *testing.T) {
+	storetest.SQLiteOnly(t, "earlier versions")
 	dir := t.TempDir()
 	results := map[int64]struct {
 		tool, text string

@@ -46,19 +46,23 @@ func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
 			return nil // the erasure has made a new backup
 		}
 	}
+	return errors.Join(err, u.store.engine.keepBackup(ctx, b, now))
+}
+
+func (s *sqlite) keepBackup(ctx context.Context, b Backups, now time.Time) error {
 	if b.Every == 0 {
-		return err
+		return nil
 	}
-	due, backupErr := u.backupDue(ctx, b, now)
+	due, err := s.backupDue(ctx, b, now)
 	if due {
-		backupErr = u.store.backUp(ctx, b, now)
+		err = s.backUp(ctx, b, now)
 	}
-	return errors.Join(err, backupErr)
+	return err
 }
 
 // backupDue reports whether to make a backup. The first one waits for messages: the copy of an empty database would be the only
 // one until the next is due.
-func (u Upkeep) backupDue(ctx context.Context, b Backups, now time.Time) (due bool, err error) {
+func (s *sqlite) backupDue(ctx context.Context, b Backups, now time.Time) (due bool, err error) {
 	backups, err := b.List(now)
 	if err != nil {
 		return false, err
@@ -67,7 +71,7 @@ func (u Upkeep) backupDue(ctx context.Context, b Backups, now time.Time) (due bo
 		age := now.Sub(backupTime(backups[0]))
 		return age >= b.Every || age < 0, nil
 	}
-	err = u.store.look(ctx, oneRead, func(tx *Tx) { due = exists(tx, "SELECT 1 FROM messages UNION ALL SELECT 1 FROM inbox") })
+	err = s.store.look(ctx, oneRead, func(tx *Tx) { due = exists(tx, "SELECT 1 FROM messages UNION ALL SELECT 1 FROM inbox") })
 	return due, err
 }
 
@@ -97,7 +101,7 @@ func backupTime(file string) time.Time {
 	return at
 }
 
-func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
+func (s *sqlite) backUp(ctx context.Context, b Backups, now time.Time) error {
 	info, err := os.Stat(s.path)
 	err = cmp.Or(err, os.MkdirAll(b.Dir, 0o700))
 	if err == nil {
@@ -111,7 +115,7 @@ func (s *Store) backUp(ctx context.Context, b Backups, now time.Time) error {
 	if _, err := s.backup(ctx, file); err != nil { // it replaces one of the same second
 		return err
 	}
-	s.log.Debug("backup_made", "file", file)
+	s.store.log.Debug("backup_made", "file", file)
 	return b.remove(now, b.Keep)
 }
 
@@ -135,9 +139,8 @@ var errNoRoom = errors.New("not enough room on the disk")
 // Erase is Update for functions that delete; what f deleted is recorded as still in the files, see eraseAt.
 func (s *Store) Erase(ctx context.Context, f func(tx *Tx)) error {
 	return s.Update(ctx, func(tx *Tx) {
-		before := getValue[int](tx, "SELECT total_changes()")
 		f(tx)
-		if getValue[int](tx, "SELECT total_changes()") != before {
+		if tx.wrote {
 			noteErasure(tx)
 		}
 	})
@@ -146,7 +149,8 @@ func (s *Store) Erase(ctx context.Context, f func(tx *Tx)) error {
 // noteErasure records a deletion: its number is the time in milliseconds, or the next free one. Those of earlier versions are
 // small, and due immediately.
 func noteErasure(tx *Tx) {
-	tx.do("INSERT INTO unscrubbed (id) SELECT max(?, coalesce(max(id) + 1, 0)) FROM unscrubbed", nowMillis())
+	tx.do(`INSERT INTO unscrubbed (id)
+		SELECT CASE WHEN max(id) >= CAST(?1 AS BIGINT) THEN max(id) + 1 ELSE CAST(?1 AS BIGINT) END FROM unscrubbed`, nowMillis())
 }
 
 // eraseAt returns when to call EraseFiles: at the start of the quietest hour of the day, judged by the messages of the last
@@ -176,7 +180,7 @@ func traffic(tx *Tx, since time.Time) (hours [24]int) {
 		hours[hour] = n
 		return err
 	}, `SELECT saved_at / 3600000 % 24, count(*) FROM conversations c
-		JOIN messages m ON m.id BETWEEN c.id << 32 | max(c.next_seq - ?1, 1) AND c.id << 32 | 4294967295
+		JOIN messages m ON m.id BETWEEN c.id << 32 | CASE WHEN c.next_seq > ?1 THEN c.next_seq - ?1 ELSE 1 END AND c.id << 32 | 4294967295
 		WHERE saved_at >= ?2 GROUP BY 1`, newest, since.UnixMilli())
 	return hours
 }
@@ -200,12 +204,13 @@ func nextQuietHour(hours [24]int, now time.Time) time.Time {
 // Writers wait during the rewrite. Errors: errNoRoom; ErrInUse when another program reads an
 // older state of the database. After an error the deletion stays recorded; another attempt rewrites the database only if
 // that had failed, or for newer deletions.
-func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
-	s := u.store
+func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error { return u.store.engine.erase(ctx, b) }
+
+func (s *sqlite) erase(ctx context.Context, b Backups) error {
 	newest := int64(0)
-	err := s.write.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM unscrubbed").Scan(&newest)
+	err := s.store.write.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM unscrubbed").Scan(&newest)
 	if err == nil && newest > s.rewritten {
-		err = u.Vacuum(ctx)
+		err = s.vacuum(ctx)
 		if err == nil {
 			s.rewritten = newest
 		}
@@ -227,29 +232,32 @@ func (u Upkeep) EraseFiles(ctx context.Context, b Backups) error {
 		return fmt.Errorf("remove backups that contain deleted text: %w", err)
 	}
 	s.rewritten = 0 // the next deletion has a smaller id if the clock is set back
-	_, err = s.write.ExecContext(ctx, "DELETE FROM unscrubbed WHERE id <= ?", newest)
+	_, err = s.store.write.ExecContext(ctx, "DELETE FROM unscrubbed WHERE id <= ?", newest)
 	return s.explain(err)
 }
 
-// Vacuum rewrites the database. The log still has the earlier pages.
-func (u Upkeep) Vacuum(ctx context.Context) error {
-	info, err := os.Stat(u.store.path)
+// Vacuum rewrites the database.
+func (u Upkeep) Vacuum(ctx context.Context) error { return u.store.engine.vacuum(ctx) }
+
+// vacuum rewrites the database. The log still has the earlier pages.
+func (s *sqlite) vacuum(ctx context.Context) error {
+	info, err := os.Stat(s.path)
 	if err != nil {
 		return fmt.Errorf("look at the database: %w", err)
 	}
 	// SQLite writes it to a temporary file and from there to the log, both beside the database.
-	if err := checkRoom(filepath.Dir(u.store.path), info.Size()*21/10); err != nil {
+	if err := checkRoom(filepath.Dir(s.path), info.Size()*21/10); err != nil {
 		return err
 	}
-	return u.store.inOrder(ctx, func() error {
-		_, err := u.store.write.ExecContext(ctx, "VACUUM")
+	return s.store.inOrder(ctx, func() error {
+		_, err := s.store.write.ExecContext(ctx, "VACUUM")
 		return err
 	})
 }
 
 // emptyLog moves the write-ahead log into the database and truncates it. A reader of an older
 // state blocks that, for which writers wait only briefly: the next attempt comes in minutes.
-func (s *Store) emptyLog(ctx context.Context) error {
+func (s *sqlite) emptyLog(ctx context.Context) error {
 	db := open(s.path, "_journal_mode=WAL&_busy_timeout=500&_synchronous=FULL")
 	defer db.Close()
 	blocked := 0
@@ -286,5 +294,5 @@ func freeBytes(dir string) (int64, error) {
 	return int64(disk.Bavail) * disk.Bsize, nil
 }
 
-// File returns the path of the database.
-func (u Upkeep) File() string { return u.store.path }
+// Place says where the database is: the path of its file, or an address without a password.
+func (u Upkeep) Place() string { return u.store.engine.place() }

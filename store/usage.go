@@ -46,8 +46,8 @@ func (turns Turns) addUsage(tx *Tx, all []Usage) {
 	for _, u := range all {
 		tx.do(`INSERT INTO usage (conversation, day, kind, model, long, requests, input, cached, written, output)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, input = input + excluded.input,
-			cached = cached + excluded.cached, written = written + excluded.written, output = output + excluded.output`,
+			ON CONFLICT (conversation, day, kind, model, long) DO UPDATE SET requests = usage.requests + excluded.requests, input = usage.input + excluded.input,
+			cached = usage.cached + excluded.cached, written = usage.written + excluded.written, output = usage.output + excluded.output`,
 			turns.c.id, u.Day, u.Kind, u.Model, u.Long, u.Requests, u.Input, u.Cached, u.Written, u.Output)
 	}
 }
@@ -89,7 +89,7 @@ func (turns Turns) Usages(ctx context.Context, since time.Time, before int64, li
 		return rows.Scan(&u.Seq, utcInto(&u.Time), &u.Window, &u.Used, &u.Counted, &u.Estimated, &u.Context, &u.Factor)
 	}, `SELECT m.seq, m.said_at, u.window, u.used, u.counted, u.estimated, u.context, u.factor
 		FROM turn_usage u JOIN messages m ON m.id = u.id WHERE u.id BETWEEN ? AND ? AND m.said_at >= ?
-		ORDER BY u.id DESC LIMIT ?`, low, high, max(since.UnixMilli(), 0), cmp.Or(limit, -1))
+		ORDER BY u.id DESC LIMIT ?`, low, high, max(since.UnixMilli(), 0), cmp.Or(limit, noLimit))
 	slices.Reverse(all)
 	return all, turns.c.Fail("read the usage of turns", err)
 }
@@ -127,17 +127,19 @@ func (turns Turns) Saved(ctx context.Context, perMessage int) (int64, error) {
 // saved multiplies, for each summary of conversation ?1, the tokens that it saved with the answers from seq since on and before
 // till, while it was shown. upto has the sums at the end of each message.
 const saved = `WITH upto AS MATERIALIZED (
-		SELECT seq, sum(min(tokens, ?2)) OVER (ORDER BY id) AS tokens, sum(role = 'assistant') OVER (ORDER BY id) AS answers
+		SELECT seq, sum(CASE WHEN tokens > ?2 THEN ?2 ELSE tokens END) OVER (ORDER BY id) AS tokens,
+			sum(CASE WHEN role = 'assistant' THEN 1 ELSE 0 END) OVER (ORDER BY id) AS answers
 		FROM messages WHERE ` + inConversation + `),
-	shown AS (SELECT k.from_seq, k.to_seq, k.tokens, k.next_seq AS since, min(
-			coalesce((SELECT min(o.next_seq) FROM compactions o WHERE o.conversation = ?1 AND o.version = k.ended_with), c.next_seq),
-			coalesce((SELECT s.to_seq + 1 FROM sessions s WHERE s.conversation = ?1 AND k.from_seq BETWEEN s.from_seq AND s.to_seq), c.next_seq)) AS till
+	ends AS (SELECT k.from_seq, k.to_seq, k.tokens, k.next_seq AS since,
+			coalesce((SELECT min(o.next_seq) FROM compactions o WHERE o.conversation = ?1 AND o.version = k.ended_with), c.next_seq) AS ended,
+			coalesce((SELECT s.to_seq + 1 FROM sessions s WHERE s.conversation = ?1 AND k.from_seq BETWEEN s.from_seq AND s.to_seq), c.next_seq) AS session
 		FROM compactions k JOIN conversations c ON c.id = k.conversation WHERE k.conversation = ?1 AND k.version IS NOT NULL
-			AND k.next_seq IS NOT NULL AND k.state IN ('applied', 'rolled_up', 'replaced'))
-	SELECT coalesce(sum(max(coalesce(t.tokens, 0) - coalesce(f.tokens, 0) - shown.tokens, 0)
-		* max(coalesce(e.answers, 0) - coalesce(b.answers, 0), 0)), 0)
-	FROM shown LEFT JOIN upto f ON f.seq = from_seq - 1 LEFT JOIN upto t ON t.seq = to_seq
-		LEFT JOIN upto b ON b.seq = since - 1 LEFT JOIN upto e ON e.seq = till - 1`
+			AND k.next_seq IS NOT NULL AND k.state IN ('applied', 'rolled_up', 'replaced')),
+	shown AS (SELECT from_seq, to_seq, tokens, since, CASE WHEN ended < session THEN ended ELSE session END AS till FROM ends),
+	gains AS (SELECT coalesce(t.tokens, 0) - coalesce(f.tokens, 0) - shown.tokens AS tokens, coalesce(e.answers, 0) - coalesce(b.answers, 0) AS answers
+		FROM shown LEFT JOIN upto f ON f.seq = from_seq - 1 LEFT JOIN upto t ON t.seq = to_seq
+		LEFT JOIN upto b ON b.seq = since - 1 LEFT JOIN upto e ON e.seq = till - 1)
+	SELECT CAST(coalesce(sum(tokens * answers), 0) AS BIGINT) FROM gains WHERE tokens > 0 AND answers > 0`
 
 // factTTL is how long a limit or a refusal is trusted: servers get reconfigured, and one request shows whether it still holds.
 const factTTL = 7 * 24 * time.Hour
@@ -160,7 +162,7 @@ func (ms Models) List(ctx context.Context) (map[string]llm.Facts, error) {
 			}
 			known[name] = f
 			return nil
-		}, "SELECT name, window, factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at FROM models")
+		}, `SELECT name, "window", factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at FROM models`)
 	})
 	return known, Fail("read what is known of models", err)
 }
@@ -173,10 +175,13 @@ func (ms Models) Keep(ctx context.Context, model string, f llm.Facts) error {
 	}
 	// updated_at is the age of the limit and the refusals, not of the factor.
 	return ms.store.set(ctx, "keep "+model, `
-REPLACE INTO models (name, window, factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at)
+INSERT INTO models (name, "window", factor, scale, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced, updated_at)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, coalesce((SELECT updated_at FROM models
-  WHERE (name, window, refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced) = (?1, ?2, ?5, ?6, ?7, ?8, ?9)
-  AND abs(updated_at - ?10) < ?11), ?10))`,
+  WHERE (name, "window", refuses_tools, refuses_images, wire, wants_reasoning, refuses_forced) = (?1, ?2, ?5, ?6, ?7, ?8, ?9)
+  AND abs(updated_at - ?10) < ?11), ?10))
+ON CONFLICT (name) DO UPDATE SET "window" = excluded."window", factor = excluded.factor, scale = excluded.scale, refuses_tools = excluded.refuses_tools,
+  refuses_images = excluded.refuses_images, wire = excluded.wire, wants_reasoning = excluded.wants_reasoning,
+  refuses_forced = excluded.refuses_forced, updated_at = excluded.updated_at`,
 		model, f.Window, f.Factor, f.Scale, f.RefusesTools, f.RefusesImages, f.Wire, f.WantsReasoning, f.RefusesForced,
 		nowMillis(), factTTL.Milliseconds())
 }

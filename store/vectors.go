@@ -1,4 +1,4 @@
-// Vectors of messages and memories, for search by meaning. Package memory makes them; triggers delete them with the text.
+// Vectors of messages and memories, for search by meaning. Package memory makes them; the store deletes them with the text.
 
 package store
 
@@ -59,7 +59,7 @@ var vectorTables = map[string]string{"message_vectors": "message", "memory_vecto
 // Count returns how many texts have a vector of the encoder; those that the server refuses do not count.
 func (es Encoders) Count(id int64) (n int) {
 	for table := range vectorTables {
-		n += getValue[int](es.tx, "SELECT count(*) FROM "+table+" WHERE encoder = ? AND vector <> x''", id)
+		n += getValue[int](es.tx, "SELECT count(*) FROM "+table+" WHERE encoder = ? AND length(vector) > 0", id)
 	}
 	return n
 }
@@ -71,7 +71,7 @@ func (es Encoders) Each(id int64, limit int, f func(vector []byte)) {
 		err := rows.Scan(&raw)
 		f(raw)
 		return err
-	}, "SELECT vector FROM message_vectors WHERE encoder = ?1 AND vector <> x'' UNION ALL SELECT vector FROM memory_vectors WHERE encoder = ?1 AND vector <> x'' LIMIT ?2",
+	}, "SELECT vector FROM message_vectors WHERE encoder = ?1 AND length(vector) > 0 UNION ALL SELECT vector FROM memory_vectors WHERE encoder = ?1 AND length(vector) > 0 LIMIT ?2",
 		id, limit)
 }
 
@@ -79,7 +79,7 @@ func (es Encoders) Each(id int64, limit int, f func(vector []byte)) {
 func (es Encoders) Project(id int64, projection []byte, project func(vector []byte) []byte) {
 	es.tx.do("UPDATE encoders SET projection = ? WHERE id = ?", projection, id)
 	for table, key := range vectorTables {
-		for _, of := range listValues[int64](es.tx, "SELECT "+key+" FROM "+table+" WHERE encoder = ? AND vector <> x''", id) {
+		for _, of := range listValues[int64](es.tx, "SELECT "+key+" FROM "+table+" WHERE encoder = ? AND length(vector) > 0", id) {
 			vector := getValue[[]byte](es.tx, "SELECT vector FROM "+table+" WHERE "+key+" = ? AND encoder = ?", of, id)
 			es.tx.do("UPDATE "+table+" SET vector = ? WHERE "+key+" = ? AND encoder = ?", notNil(project(vector)), of, id)
 		}
@@ -130,13 +130,13 @@ func (vs MessageVectors) Missing(encoder, from, to int64, limit int) []VectorSou
 }
 
 // mayHaveVector is the condition that message m of a connector may have a vector.
-const mayHaveVector = `role <> 'tool' AND deleted_at IS NULL AND (text <> '' OR attachments LIKE '[{%')
+const mayHaveVector = `role <> 'tool' AND deleted_at IS NULL AND (text <> '' OR substr(attachments, 1, 2) = '[{')
 	AND (role <> 'user' OR author_id NOT IN (SELECT author_id FROM optouts WHERE connector = ?))`
 
 // Set stores the vector of a message, unless the message has changed since it was read; empty: the server refuses its text.
 func (vs MessageVectors) Set(encoder int64, of VectorSource, vector []byte) {
 	vs.tx.do(`INSERT INTO message_vectors (message, encoder, vector) SELECT id, ?, ? FROM messages m WHERE id = ? AND `+mayHaveVector+`
-		AND text = ? AND attachments = ? ON CONFLICT DO UPDATE SET vector = excluded.vector`,
+		AND text = ? AND attachments = ? ON CONFLICT (message, encoder) DO UPDATE SET vector = excluded.vector`,
 		encoder, notNil(vector), vs.c.rowID(of.ID), vs.c.connector(), of.Text, of.attachments)
 }
 
@@ -148,7 +148,7 @@ func notNil(vector []byte) []byte {
 	return vector
 }
 
-// Deleted returns how many vectors of the conversation's messages were ever deleted. A trigger counts them.
+// Deleted returns a number that changes when vectors of the conversation's messages are deleted.
 func (vs MessageVectors) Deleted() int64 {
 	return getValue[int64](vs.tx, "SELECT coalesce(max(vectors_deleted), 0) FROM conversations WHERE id = ?", vs.c.id)
 }
@@ -156,7 +156,7 @@ func (vs MessageVectors) Deleted() int64 {
 // Each calls f with seq and vector of the newest messages from..to, at most limit, newest first.
 func (vs MessageVectors) Each(encoder, from, to int64, limit int, f func(seq int64, vector []byte)) {
 	low, high := vs.c.rowRange(from, to)
-	eachVector(vs.tx, f, `SELECT message & 4294967295, vector FROM message_vectors WHERE message BETWEEN ? AND ? AND encoder = ? AND vector <> x''
+	eachVector(vs.tx, f, `SELECT message & 4294967295, vector FROM message_vectors WHERE message BETWEEN ? AND ? AND encoder = ? AND length(vector) > 0
 		ORDER BY message DESC LIMIT ?`, low, high, encoder, limit)
 }
 
@@ -188,14 +188,21 @@ const memoryMayHaveVector = `state = 'active' AND NOT EXISTS (SELECT 1 FROM memo
 // Set stores the vector of a memory, unless the memory has changed since it was read; empty: the server refuses its text.
 func (vs MemoryVectors) Set(encoder int64, of VectorSource, vector []byte) {
 	vs.tx.do(`INSERT INTO memory_vectors (memory, encoder, vector) SELECT id, ?, ? FROM memories m WHERE id = ? AND `+memoryMayHaveVector+`
-		AND content = ? ON CONFLICT DO UPDATE SET vector = excluded.vector`, encoder, notNil(vector), of.ID, of.Text)
+		AND content = ? ON CONFLICT (memory, encoder) DO UPDATE SET vector = excluded.vector`, encoder, notNil(vector), of.ID, of.Text)
 }
 
 // EachVector calls f with number and vector of the newest memories that the filter chooses, at most limit.
 func (sm ScopedMemories) EachVector(encoder int64, filter MemoryFilter, limit int, f func(id int64, vector []byte)) {
 	chosen, args := filter.where(sm.in)
-	eachVector(sm.tx, f, `SELECT memory, vector FROM memory_vectors WHERE encoder = ? AND vector <> x''
+	eachVector(sm.tx, f, `SELECT memory, vector FROM memory_vectors WHERE encoder = ? AND length(vector) > 0
 		AND memory IN (SELECT id FROM memories m WHERE `+chosen+`) ORDER BY memory DESC LIMIT ?`, append(append([]any{encoder}, args...), limit)...)
+}
+
+// dropVectors deletes the vectors of a message whose text changes.
+func (ms Messages) dropVectors(seq int64) {
+	if ms.tx.do("DELETE FROM message_vectors WHERE message = ?", ms.c.rowID(seq)) {
+		ms.tx.do("UPDATE conversations SET vectors_deleted = vectors_deleted + 1 WHERE id = ?", ms.c.id)
+	}
 }
 
 // dropVectors deletes the vectors of what a person of the connector has said, and of memories of it or about them.
@@ -203,8 +210,14 @@ func (p People) dropVectors(id string) {
 	if id == "" {
 		return
 	}
+	first := p.c.connector() + ":"
+	last := p.c.connector() + ";"
 	ofMessages := p.tx.do(`DELETE FROM message_vectors WHERE message IN (SELECT m.id FROM messages m JOIN conversations c ON c.id = m.conversation
-		WHERE m.author_id = ? AND m.role = 'user' AND c.name >= ? AND c.name < ?)`, id, p.c.connector()+":", p.c.connector()+";")
+		WHERE m.author_id = ? AND m.role = 'user' AND c.name >= ? AND c.name < ?)`, id, first, last)
+	if ofMessages {
+		p.tx.do(`UPDATE conversations SET vectors_deleted = vectors_deleted + 1 WHERE name >= ? AND name < ?
+			AND id IN (SELECT conversation FROM messages WHERE author_id = ? AND role = 'user')`, first, last, id)
+	}
 	ofMemories := p.tx.do("DELETE FROM memory_vectors WHERE memory IN (SELECT memory FROM memory_people WHERE author_id = ?)", id)
 	if ofMessages || ofMemories {
 		noteErasure(p.tx)

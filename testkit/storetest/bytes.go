@@ -18,7 +18,10 @@ import (
 // onFile calls do with a connection of its own to a store's database: the store offers no SQL.
 func onFile(t check.Tester, s *store.Store, do func(*sql.DB) error) error {
 	t.Helper()
-	file := url.URL{Scheme: "file", Path: s.Upkeep().File(), RawQuery: "mode=rw&_busy_timeout=5000&_foreign_keys=on&_secure_delete=on"}
+	if db, ok := database(t, s); ok {
+		return errors.Join(do(db), db.Close())
+	}
+	file := url.URL{Scheme: "file", Path: s.Upkeep().Place(), RawQuery: "mode=rw&_busy_timeout=5000&_foreign_keys=on&_secure_delete=on"}
 	db, err := sql.Open("sqlite3", file.String())
 	check.NoError(t, err)
 	return errors.Join(do(db), db.Close())

@@ -20,6 +20,7 @@ import (
 	"cairn/privacy"
 	"cairn/store"
 	"cairn/testkit/check"
+	"cairn/testkit/pgtest"
 )
 
 // Main runs the tests of a package: in UTC, with files in memory, and with fewer steps in a property test, each of which
@@ -30,7 +31,9 @@ func Main(m *testing.M) {
 		_ = flag.Set("rapid.checks", "20")
 	}
 	check.InMemory()
-	os.Exit(m.Run())
+	code := m.Run()
+	pgtest.Stop()
+	os.Exit(code)
 }
 
 var Ctx = context.Background()
@@ -67,9 +70,12 @@ func CopyEmpty(t testing.TB, dir string) {
 	check.NoError(t, os.WriteFile(file, text, 0o600))
 }
 
-// OpenStore opens the store in a folder; if there is none, a copy of one without conversations.
+// OpenStore opens the store of a folder; if there is none, a copy of one without conversations.
 func OpenStore(t testing.TB, dir string) *store.Store {
 	t.Helper()
+	if OnPostgres {
+		return openOnPostgres(t, dir)
+	}
 	CopyEmpty(t, dir)
 	s := check.Must(store.Open(Ctx, store.Options{Dir: dir}))(t)
 	t.Cleanup(func() { s.Close() })

@@ -1,0 +1,58 @@
+// Engines: what SQLite and PostgreSQL do each in its own way. All else is SQL that both run.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// engine is the database system that keeps a store.
+type engine interface {
+	// open connects, and brings the schema up to date, or creates it. It returns connections that write, of which there is one, and
+	// others that cannot.
+	open(ctx context.Context) (write, read *sql.DB, err error)
+
+	// close releases what open took besides the connections.
+	close() error
+
+	// usable returns why the store can no longer be used; nil: it can. It reads nothing.
+	usable() error
+
+	// inPlace returns ErrReplaced if what is written now would be lost.
+	inPlace() error
+
+	// explain turns the system's errors into errors that people can act on and callers can distinguish.
+	explain(err error) error
+
+	// version returns the version of the schema, and touch writes it once more.
+	version(tx *Tx) int
+	touch(tx *Tx)
+
+	// verify reads every row and every reference.
+	verify(tx *Tx)
+
+	// intact looks for damage that the open connections would not notice.
+	intact(ctx context.Context) error
+
+	// writtenElsewhere returns a number that changes when another process writes.
+	writtenElsewhere(ctx context.Context) (int64, error)
+
+	// tell lets writtenElsewhere of other processes know that this one writes.
+	tell(tx *Tx)
+
+	// measure sets the sizes in v.
+	measure(ctx context.Context, v *Vitals) error
+
+	// backup copies the database to a file, and keepBackup makes an automatic backup if one is due.
+	backup(ctx context.Context, path string) (Copied, error)
+	keepBackup(ctx context.Context, b Backups, now time.Time) error
+
+	// vacuum rewrites the tables, and erase also removes what was deleted from backups.
+	vacuum(ctx context.Context) error
+	erase(ctx context.Context, b Backups) error
+
+	// place says where the database is, for people.
+	place() string
+}

@@ -1,0 +1,167 @@
+// Package pgtest starts PostgreSQL for tests: a cluster of their own in a temporary folder, on a socket there, without a port.
+package pgtest
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"cairn/store/postgres"
+)
+
+// Cluster is a running PostgreSQL.
+type Cluster struct {
+	dir    string
+	stop   io.Closer // the pipe that keeps it running
+	server *exec.Cmd
+}
+
+// errMissing says why there is no cluster.
+var errMissing = errors.New("PostgreSQL is not installed: initdb and postgres are in no folder of PATH")
+
+// started is set once the shared cluster was asked for.
+var started atomic.Bool
+
+// shared is the cluster of a test binary.
+var shared = sync.OnceValues(func() (*Cluster, error) {
+	started.Store(true)
+	for _, program := range []string{"initdb", "postgres"} {
+		if _, err := exec.LookPath(program); err != nil {
+			return nil, errMissing
+		}
+	}
+	return Start()
+})
+
+// Shared returns the cluster of the test binary, and skips the test where PostgreSQL is not installed. Stop ends it.
+func Shared(t testing.TB) *Cluster {
+	t.Helper()
+	c, err := shared()
+	if errors.Is(err, errMissing) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Running returns the cluster of the test binary.
+func Running() (*Cluster, error) { return shared() }
+
+// Stop ends the shared cluster, if a test has started it.
+func Stop() {
+	if !started.Load() {
+		return
+	}
+	if c, err := shared(); err == nil {
+		c.Stop()
+	}
+}
+
+// Start makes a cluster and starts it. PostgreSQL refuses to run as root, so root's cluster runs as nobody.
+func Start() (*Cluster, error) {
+	dir, err := os.MkdirTemp("/tmp", "cairn-pg") // a socket's path is short
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{dir: dir}
+	err = c.start()
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return c, nil
+}
+
+func (c *Cluster) start() error {
+	as, err := unprivileged(c.dir)
+	if err != nil {
+		return err
+	}
+	initdb := exec.Command("initdb", "-D", c.data(), "-U", "cairn", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+	initdb.Dir = c.dir
+	initdb.SysProcAttr = as
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	// The shell ends the server when the pipe closes, as it does when the tests are killed.
+	c.server = exec.Command("sh", "-c", `"$@" & read -r _; kill -INT $!; wait`, "sh",
+		"postgres", "-D", c.data(), "-k", c.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=200")
+	c.server.Dir = c.dir
+	c.server.SysProcAttr = as
+	var said bytes.Buffer
+	c.server.Stderr = &said
+	c.stop, err = c.server.StdinPipe()
+	if err == nil {
+		err = c.server.Start()
+	}
+	if err != nil {
+		return err
+	}
+	for range 300 {
+		err = c.Run("postgres", "SELECT 1")
+		if err == nil {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	c.Stop()
+	return fmt.Errorf("postgres does not answer: %w: %s", err, said.String())
+}
+
+// unprivileged makes a folder its own, and returns how to run as a user that is not root.
+func unprivileged(dir string) (*syscall.SysProcAttr, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	nobody, err := user.Lookup("nobody")
+	if err != nil {
+		return nil, err
+	}
+	uid, _ := strconv.Atoi(nobody.Uid)
+	gid, _ := strconv.Atoi(nobody.Gid)
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, os.Chown(dir, uid, gid)
+}
+
+func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
+
+// Stop ends the cluster and removes its files.
+func (c *Cluster) Stop() {
+	_ = c.stop.Close()
+	_ = c.server.Wait()
+	_ = os.RemoveAll(c.dir)
+}
+
+// Address returns the address of a database.
+func (c *Cluster) Address(database string) string {
+	return fmt.Sprintf("postgres://cairn@/%s?host=%s", database, c.dir)
+}
+
+// Connect returns connections to a schema of a database. They take the statements of package store.
+func (c *Cluster) Connect(database, schema string) *sql.DB {
+	connector, err := postgres.Connector(c.Address(database), schema, nil)
+	if err != nil {
+		panic(err)
+	}
+	return sql.OpenDB(connector)
+}
+
+// Run runs statements in a database.
+func (c *Cluster) Run(database, script string) error {
+	db := c.Connect(database, "public")
+	_, err := db.ExecContext(context.Background(), script)
+	return errors.Join(err, db.Close())
+}
