@@ -1,7 +1,6 @@
 package memory_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -21,9 +20,14 @@ func pass(t testing.TB, s *store.Store, days int) {
 	t.Helper()
 	const millis = 24 * 60 * 60 * 1000
 	storetest.Run(t, s, "UPDATE messages SET said_at = said_at - ?", days*millis)
-	back := fmt.Sprintf("-%d days", days)
-	storetest.Run(t, s, `UPDATE memories SET said_at = said_at - ?1, saved_at = saved_at - ?1, expires_at = expires_at - ?1,
-		since = iif(since = '', '', date(since, ?2)), until = iif(until = '', '', date(until, ?2))`, days*millis, back)
+	storetest.Run(t, s, "UPDATE memories SET said_at = said_at - ?1, saved_at = saved_at - ?1, expires_at = expires_at - ?1", days*millis)
+	for _, column := range []string{"since", "until"} {
+		for _, row := range storetest.Rows(t, s, "SELECT id, "+column+" FROM memories WHERE length("+column+") = 10") {
+			id, is, _ := strings.Cut(row, "|")
+			earlier := check.Must(time.Parse(time.DateOnly, is))(t).AddDate(0, 0, -days).Format(time.DateOnly)
+			storetest.Run(t, s, "UPDATE memories SET "+column+" = ? WHERE id = "+id, earlier)
+		}
+	}
 }
 
 // sayings returns a conversation with a message on each of some days before now, by Ann, or, where the number is negative, by Bob.
@@ -62,7 +66,7 @@ func views(t testing.TB, c *store.Conversation) (of map[string][]string) {
 		add(reader, found, memory.Memory.Doubt)
 	}
 	p := check.Must(memory.Of(c).Profile(ctx, "Ann"))(t)
-	of["SQL"] = storetest.Rows(t, c.Store(), `SELECT DISTINCT value || iif(in_doubt, ' in doubt', '') FROM memories_view
+	of["SQL"] = storetest.Rows(t, c.Store(), `SELECT DISTINCT value || CASE in_doubt WHEN 1 THEN ' in doubt' ELSE '' END FROM memories_view
 		WHERE state = 'active' AND since <= date('now', 'localtime') ORDER BY 1`)
 	add("person", p.Now, func(memory.Memory) string { return "" })
 	add("person", p.Doubt, func(memory.Memory) string { return "in doubt" })

@@ -17,11 +17,12 @@ func diary(t testing.TB, days int) *store.Conversation {
 	hello := said(1, "Ann says: weight")
 	hello.Author, hello.AuthorID = "Ann", "0"
 	deliver(t, c, hello)
-	storetest.Run(t, c.Store(), `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+	storetest.Run(t, c.Store(), `WITH RECURSIVE n (i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < CAST(?1 AS BIGINT))
 		INSERT INTO memories (id, conversation, kind, content, folded, importance, speaker, about, made_by, said_at, saved_at, state, superseded_by, by_rule, attribute, value, slot)
-		SELECT i, (SELECT id FROM conversations), 'fact', 'weight ' || i, 'weight ' || i, 0.5, 'Ann', 'Ann', 'worker', ?2 + i * 86400000, ?2 + i * 86400000,
-			iif(i = ?1, 'active', 'superseded'), iif(i = ?1, NULL, i + 1), i < ?1, 'weight', i || ' kg', 'weight' FROM n`,
+		SELECT i, (SELECT id FROM conversations), 'fact', 'weight ' || i, 'weight ' || i, 0.5, 'Ann', 'Ann', 'worker', CAST(?2 AS BIGINT) + i * 86400000, CAST(?2 AS BIGINT) + i * 86400000,
+			CASE WHEN i = ?1 THEN 'active' ELSE 'superseded' END, CASE WHEN i < ?1 THEN i + 1 END, CASE WHEN i < ?1 THEN 1 ELSE 0 END, 'weight', i || ' kg', 'weight' FROM n`,
 		days, storetest.Day.UnixMilli()-int64(days)*24*time.Hour.Milliseconds())
+	storetest.WroteIDs(t, c.Store(), "memories")
 	storetest.Run(t, c.Store(), "INSERT INTO memory_people (memory, author_id, role) SELECT id, '0', 'said' FROM memories")
 	return c
 }

@@ -29,7 +29,7 @@ func cachedTalk(t *testing.T) (*store.Conversation, *embeddingRig) {
 // overwrite replaces the vectors on disk by some without a direction.
 func overwrite(t *testing.T, c *store.Conversation) {
 	t.Helper()
-	storetest.Run(t, c.Store(), "UPDATE message_vectors SET vector = zeroblob(length(vector))")
+	storetest.Run(t, c.Store(), "UPDATE message_vectors SET vector = ?", make([]byte, number(t, c.Store(), "SELECT max(length(vector)) FROM message_vectors")))
 }
 
 // found returns the seq of the first message that is found; 0: none is.

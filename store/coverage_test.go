@@ -153,7 +153,7 @@ func (m *coverage) store(rt *rapid.T) {
 	j := m.jobs[len(m.jobs)-1]
 	m.jobs = m.jobs[:len(m.jobs)-1]
 	for _, child := range j.children { // a child may have left the view since it started
-		j.touched = j.touched || storetest.Number(m.t, m.c.Store(), "SELECT state NOT IN ('prepared', 'applied', 'rolled_up') FROM compactions WHERE id = ?", child) == 1
+		j.touched = j.touched || storetest.Number(m.t, m.c.Store(), "SELECT count(*) FROM compactions WHERE id = ? AND state NOT IN ('prepared', 'applied', 'rolled_up')", child) == 1
 	}
 	fresh := check.Must(j.Store(ctx, summarize.Summary{Text: "summary", Tokens: 2}))(rt)
 	if !j.touched {

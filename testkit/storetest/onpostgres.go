@@ -133,6 +133,14 @@ func Refuse(t check.Tester, s *store.Store, statement, why string) (accept func(
 	return func() { Run(t, s, "DROP TRIGGER refuse") }
 }
 
+// WroteIDs is called after a test wrote rows with ids of its own: the next row gets a higher one.
+func WroteIDs(t check.Tester, s *store.Store, table string) {
+	t.Helper()
+	if OnPostgres { // SQLite does so itself
+		Rows(t, s, "SELECT setval(pg_get_serial_sequence('"+table+"', 'id'), max(id)) FROM "+table)
+	}
+}
+
 // Columns returns the columns of a database, by table, from the database itself.
 func Columns(t check.Tester, s *store.Store) map[string][]string {
 	t.Helper()
