@@ -78,7 +78,7 @@ func (ct CommandTexts) deleteOfTasks(matches func(text string) bool) {
 func (ct CommandTexts) DeleteAll() (summaries bool) {
 	ct.tx.do("UPDATE outbox SET error = '' WHERE conversation = ? AND error <> ''", ct.c.id)
 	ct.deleteOfTasks(func(string) bool { return true })
-	return ct.tx.do("UPDATE compactions SET focus = '', error = '' WHERE conversation = ? AND (focus <> '' OR error <> '')", ct.c.id)
+	return ct.tx.changed("UPDATE compactions SET focus = '', error = '' WHERE conversation = ? AND (focus <> '' OR error <> '')", ct.c.id)
 }
 
 // DeleteRequests deletes the focus of every compaction, and leaves the errors.

@@ -61,7 +61,7 @@ func (ms ConversationMemories) GainFact(m Memory, fact Fact) {
 // LoseFact removes the fact of a memory unless one of its messages says it, and reports whether it did. The memory is current again if
 // another value had superseded it.
 func (ms ConversationMemories) LoseFact(m Memory) bool {
-	lost := ms.tx.do(`UPDATE memories SET attribute = '', value = '', slot = '', since = '', until = '', also = ?1, in_doubt = 0
+	lost := ms.tx.changed(`UPDATE memories SET attribute = '', value = '', slot = '', since = '', until = '', also = ?1, in_doubt = 0
 		WHERE id = ?2 AND (slot <> '' OR since <> '' OR until <> '' OR also <> ?1)
 		AND NOT EXISTS (SELECT 1 FROM memory_sources WHERE memory = ?2 AND fact = 1)`, toJSON(Fact{}.Also), m.ID)
 	if !lost {
@@ -128,7 +128,7 @@ func (ms ConversationMemories) Supersede(earlier, by int64) (superseded int64) {
 // Reword gives a current memory a new text and fact, and reports whether it is current and no other current one has the same words. The
 // index has the new ones from then on.
 func (ms ConversationMemories) Reword(m Memory, content string, fact Fact) (changed bool) {
-	changed = ms.tx.do(`UPDATE memories SET content = ?1, folded = ?2, attribute = ?3, value = ?4, slot = ?5, since = ?6, until = ?7, also = ?8,
+	changed = ms.tx.changed(`UPDATE memories SET content = ?1, folded = ?2, attribute = ?3, value = ?4, slot = ?5, since = ?6, until = ?7, also = ?8,
 		superseded_by = NULL, by_rule = 0, in_doubt = 0 WHERE id = ?9 AND state = 'active'
 		AND NOT EXISTS (SELECT 1 FROM memories o WHERE o.conversation = ?10 AND o.folded = ?2 AND o.state = 'active' AND o.id <> ?9)`,
 		content, words.Fold(content), fact.Attribute, fact.Value, fact.Slot, fact.Since, fact.Until, toJSON(fact.Also), m.ID, ms.c.id)

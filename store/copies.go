@@ -155,7 +155,7 @@ func (ms Messages) contexts() []transcript.Context {
 func (ms Messages) keepContext(ctx transcript.Context, version int64) (stored bool) {
 	row := ms.c.rowID(ctx.Seq)
 	stored = ctx.Text != "" && !ms.quotesChanged(ctx.Quotes, version, "forgotten") &&
-		ms.tx.do(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
+		ms.tx.changed(`UPDATE messages SET context = ? WHERE id = ? AND deleted_at IS NULL
 			AND (SELECT version FROM conversations WHERE id = ?) = ?`, ctx.Text, row, ms.c.id, version)
 	if stored {
 		ms.tx.do("DELETE FROM quotes WHERE message = ?", row)

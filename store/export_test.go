@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"slices"
 	"time"
 
+	"cairn/store/postgres"
 	"cairn/transcript"
 )
 
@@ -78,7 +80,7 @@ func AddMigrations(more ...string) (restore func()) {
 	return func() { migrations = known }
 }
 
-func (t *Tx) Do(query string, args ...any) (changed bool) { return t.do(query, args...) }
+func (t *Tx) Do(query string, args ...any) (changed bool) { return t.changed(query, args...) }
 
 // Found reads the columns of the first row of a query, and reports whether there is one.
 func Found(tx *Tx, query string, columns ...any) bool { return tx.row(query).Found(columns...) }
@@ -99,4 +101,24 @@ func (ss Summaries) Read(rest string) []transcript.Summary { return ss.read(rest
 // UpdateColumns writes the named columns of a row of the compactions.
 func (t *Tx) UpdateColumns(row RecordedSummary, names ...string) {
 	Summaries{tx: t}.update(row, names...)
+}
+
+// Trips returns how often the connections of a store have waited for PostgreSQL.
+func (s *Store) Trips() (n int64, err error) {
+	for db, size := range map[*sql.DB]int{s.write: 1, s.read: readers} {
+		for range size {
+			conn, connErr := db.Conn(context.Background())
+			if connErr != nil {
+				return 0, connErr
+			}
+			defer conn.Close() // after all, so that each is another one
+			err = errors.Join(err, conn.Raw(func(driver any) error {
+				if c, ok := driver.(*postgres.Conn); ok {
+					n += c.Trips()
+				}
+				return nil
+			}))
+		}
+	}
+	return n, err
 }

@@ -132,7 +132,7 @@ func (in Inbox) countBotTurn(tx *Tx, m *Inbound, is delivery) {
 	switch {
 	case m.uncounted:
 	case m.Bot && m.Addressed && !is.addressed:
-		m.Addressed = tx.do("UPDATE conversations SET bot_turns = bot_turns + 1 WHERE id = ? AND bot_turns < ?", in.c.id, MaxBotTurns)
+		m.Addressed = tx.changed("UPDATE conversations SET bot_turns = bot_turns + 1 WHERE id = ? AND bot_turns < ?", in.c.id, MaxBotTurns)
 		m.Optional = m.Optional && m.Addressed
 	case !m.Bot && !is.waits:
 		tx.do("UPDATE conversations SET bot_turns = 0 WHERE id = ? AND bot_turns > 0", in.c.id)

@@ -177,17 +177,17 @@ func (ms Memories) Names() []string {
 
 // Forget marks a memory as forgotten, and reports whether it was not yet.
 func (ms Memories) Forget(id int64) (changed bool) {
-	return ms.tx.do("UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", id)
+	return ms.tx.changed("UPDATE memories SET forgotten_from = state, state = 'forgotten' WHERE id = ? AND state <> 'forgotten'", id)
 }
 
 // Restore gives a forgotten memory its previous state back, unless another current memory has the same words, and reports that.
 func (ms Memories) Restore(id int64) (changed bool) {
-	return ms.tx.do("UPDATE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten' AND (forgotten_from <> 'active' OR "+noOtherSays+")", id)
+	return ms.tx.changed("UPDATE memories SET state = forgotten_from, forgotten_from = '' WHERE id = ? AND state = 'forgotten' AND (forgotten_from <> 'active' OR "+noOtherSays+")", id)
 }
 
 // Pin pins or unpins a current memory, and reports whether it is current.
 func (ms Memories) Pin(id int64, pinned bool) (changed bool) {
-	return ms.tx.do("UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, id)
+	return ms.tx.changed("UPDATE memories SET pinned = ? WHERE id = ? AND state = 'active'", pinned, id)
 }
 
 // Confirm counts that a memory was said once more. It expires at a time from then on, zero: never; shared: it may be shared from

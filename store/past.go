@@ -252,7 +252,7 @@ func (h Past) ReadBack(ctx context.Context) (done bool, first string, err error)
 // already has been, or is no longer wanted, Backfill stores nothing.
 func (h Past) Backfill(ctx context.Context, messages []Inbound) error {
 	return h.c.Update(ctx, "deliver earlier messages", func(tx *Tx) {
-		if tx.do("UPDATE conversations SET read_back = 1 WHERE id = ? AND read_back = 0", h.c.id) {
+		if tx.changed("UPDATE conversations SET read_back = 1 WHERE id = ? AND read_back = 0", h.c.id) {
 			h.deliver(tx, messages)
 		}
 	})

@@ -78,11 +78,11 @@ func (p People) NamesOut() []Person {
 // OptOut keeps a person out of memories, and what they say out of the vectors, from now on, and reports whether they were not yet.
 func (p People) OptOut(who Person) (changed bool) {
 	p.dropVectors(who.ID)
-	return p.tx.do("INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+	return p.tx.changed("INSERT INTO optouts (connector, author_id, name, made_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		p.c.connector(), who.ID, who.Name, nowMillis())
 }
 
 // OptIn ends that, and reports whether they had opted out.
 func (p People) OptIn(id string) (changed bool) {
-	return p.tx.do("DELETE FROM optouts WHERE connector = ? AND author_id = ?", p.c.connector(), id)
+	return p.tx.changed("DELETE FROM optouts WHERE connector = ? AND author_id = ?", p.c.connector(), id)
 }

@@ -94,7 +94,7 @@ func (p *postgreSQL) create(tx *Tx) {
 		return
 	}
 	tx.do(`CREATE SCHEMA IF NOT EXISTS "` + p.schema + `"`)
-	tx.do(postgres.Schema(schema))
+	tx.changes(postgres.Schema(schema)) // several statements
 	tx.do("INSERT INTO cairn (version, written) VALUES (?, 0)", len(migrations))
 }
 

@@ -110,11 +110,11 @@ func (s *Store) Update(ctx context.Context, f func(tx *Tx)) error {
 		return s.engine.explain(transact(ctx, s.write, toWrite, func(tx *Tx) {
 			tx.store = s
 			f(tx)
-			if s.shared && (tx.wrote || len(tx.changed) > 0) {
+			if s.shared && (tx.wrote() > 0 || len(tx.raised) > 0) {
 				s.engine.tell(tx)
 			}
 			tx.Fail(s.engine.inPlace())
-			changed = tx.changed
+			changed = tx.raised
 		}))
 	})
 	if err != nil {

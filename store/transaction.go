@@ -3,6 +3,7 @@
 package store
 
 import (
+	"cairn/store/postgres"
 	"cmp"
 	"context"
 	"database/sql"
@@ -22,8 +23,11 @@ type Tx struct {
 	store *Store
 	err   error
 
-	wrote   bool     // it has changed a row
-	changed []string // conversations whose version was incremented, by name
+	rows   int64          // it has changed so many, unless there is a pipe
+	pipe   *postgres.Conn // of a connection to PostgreSQL; nil: SQLite
+	before int64          // rows that the pipe's connection had changed before
+
+	raised []string // conversations whose version was incremented, by name
 }
 
 // transact runs f in a transaction. begin is one of the following; an error or a panic rolls it back, and so does the
@@ -35,6 +39,7 @@ func transact(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx)) err
 	}
 	defer conn.Close() // returns it to the pool
 	tx := &Tx{ctx: ctx, conn: conn}
+	tx.Fail(conn.Raw(tx.use))
 	if begin == oneRead {
 		f(tx)
 		return tx.err
@@ -50,9 +55,21 @@ func transact(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx)) err
 		}
 	}()
 	f(tx)
-	tx.do("COMMIT")
+	tx.changes("COMMIT")
 	committed = tx.err == nil
 	return tx.err
+}
+
+// use keeps the connection of the driver, which is the transaction's until conn is closed, if it can queue statements.
+func (t *Tx) use(driver any) error {
+	pipe, ok := driver.(*postgres.Conn)
+	if !ok {
+		return nil
+	}
+	t.pipe = pipe
+	var err error
+	t.before, err = pipe.Changed(t.ctx)
+	return err
 }
 
 const (
@@ -87,8 +104,19 @@ func (t *Tx) live() bool {
 	return t.err == nil
 }
 
-// do runs a statement, and reports whether it changed a row.
-func (t *Tx) do(query string, args ...any) (changed bool) { return t.changes(query, args...) > 0 }
+// do runs a statement. PostgreSQL may run it with the next one whose result is awaited.
+func (t *Tx) do(query string, args ...any) {
+	if t.pipe == nil {
+		t.changes(query, args...)
+		return
+	}
+	if t.live() {
+		t.Fail(t.pipe.Queue(query, args))
+	}
+}
+
+// changed runs a statement, and reports whether it changed a row.
+func (t *Tx) changed(query string, args ...any) bool { return t.changes(query, args...) > 0 }
 
 // changes runs a statement, and returns how many rows it changed.
 func (t *Tx) changes(query string, args ...any) (n int64) {
@@ -100,13 +128,23 @@ func (t *Tx) changes(query string, args ...any) (n int64) {
 		n, err = result.RowsAffected()
 	}
 	t.Fail(err)
-	t.wrote = t.wrote || n > 0
+	t.rows += n
 	return n
+}
+
+// wrote returns how many rows the transaction has changed so far.
+func (t *Tx) wrote() int64 {
+	if t.pipe == nil || !t.live() {
+		return t.rows
+	}
+	n, err := t.pipe.Changed(context.Background())
+	t.Fail(err)
+	return n - t.before
 }
 
 // change runs a statement that must change a row; else the transaction fails with ErrNotFound.
 func (t *Tx) change(query string, args ...any) {
-	if !t.do(query, args...) {
+	if !t.changed(query, args...) {
 		t.Fail(ErrNotFound)
 	}
 }

@@ -145,7 +145,7 @@ func (tr Transcript) add(tx *Tx, messages []chat.Message, state func(chat.Messag
 		return
 	}
 	next := messages[0].Seq
-	if !tx.do("UPDATE conversations SET next_seq = ? WHERE id = ? AND next_seq <= ?", messages[len(messages)-1].Seq+1, tr.c.id, next) {
+	if !tx.changed("UPDATE conversations SET next_seq = ? WHERE id = ? AND next_seq <= ?", messages[len(messages)-1].Seq+1, tr.c.id, next) {
 		tx.Fail(fmt.Errorf("message %d is in the transcript already", next))
 	}
 	for _, m := range messages {
@@ -183,7 +183,7 @@ func (tr Transcript) Counts(ctx context.Context) (n Counts, err error) {
 func (tr Transcript) Pin(ctx context.Context, seq int64, by Person) (fresh bool, err error) {
 	err = tr.c.Update(ctx, fmt.Sprintf("pin message %d", seq), func(tx *Tx) {
 		tr.c.Messages(tx).message(seq)
-		fresh = tx.do("INSERT INTO pins (conversation, seq, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", tr.c.id, seq, by.Name, by.ID, nowMillis())
+		fresh = tx.changed("INSERT INTO pins (conversation, seq, made_by, made_by_id, made_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", tr.c.id, seq, by.Name, by.ID, nowMillis())
 		if fresh {
 			tr.c.NextVersion(tx)
 		}

@@ -140,7 +140,7 @@ var errNoRoom = errors.New("not enough room on the disk")
 func (s *Store) Erase(ctx context.Context, f func(tx *Tx)) error {
 	return s.Update(ctx, func(tx *Tx) {
 		f(tx)
-		if tx.wrote {
+		if tx.wrote() > 0 {
 			noteErasure(tx)
 		}
 	})

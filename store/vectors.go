@@ -43,7 +43,7 @@ func (es Encoders) Finish(id int64) {
 // Drop deletes all other encoders with their vectors, at most limit of these; left reports that there are more.
 func (es Encoders) Drop(except int64, limit int) (left bool) {
 	for table, key := range vectorTables {
-		if es.tx.do("DELETE FROM "+table+" WHERE ("+key+", encoder) IN (SELECT "+key+", encoder FROM "+table+" WHERE encoder <> ? LIMIT ?)", except, limit) {
+		if es.tx.changed("DELETE FROM "+table+" WHERE ("+key+", encoder) IN (SELECT "+key+", encoder FROM "+table+" WHERE encoder <> ? LIMIT ?)", except, limit) {
 			left = true
 		}
 	}
@@ -200,7 +200,7 @@ func (sm ScopedMemories) EachVector(encoder int64, filter MemoryFilter, limit in
 
 // dropVectors deletes the vectors of a message whose text changes.
 func (ms Messages) dropVectors(seq int64) {
-	if ms.tx.do("DELETE FROM message_vectors WHERE message = ?", ms.c.rowID(seq)) {
+	if ms.tx.changed("DELETE FROM message_vectors WHERE message = ?", ms.c.rowID(seq)) {
 		ms.tx.do("UPDATE conversations SET vectors_deleted = vectors_deleted + 1 WHERE id = ?", ms.c.id)
 	}
 }
@@ -212,13 +212,13 @@ func (p People) dropVectors(id string) {
 	}
 	first := p.c.connector() + ":"
 	last := p.c.connector() + ";"
-	ofMessages := p.tx.do(`DELETE FROM message_vectors WHERE message IN (SELECT m.id FROM messages m JOIN conversations c ON c.id = m.conversation
+	ofMessages := p.tx.changed(`DELETE FROM message_vectors WHERE message IN (SELECT m.id FROM messages m JOIN conversations c ON c.id = m.conversation
 		WHERE m.author_id = ? AND m.role = 'user' AND c.name >= ? AND c.name < ?)`, id, first, last)
 	if ofMessages {
 		p.tx.do(`UPDATE conversations SET vectors_deleted = vectors_deleted + 1 WHERE name >= ? AND name < ?
 			AND id IN (SELECT conversation FROM messages WHERE author_id = ? AND role = 'user')`, first, last, id)
 	}
-	ofMemories := p.tx.do("DELETE FROM memory_vectors WHERE memory IN (SELECT memory FROM memory_people WHERE author_id = ?)", id)
+	ofMemories := p.tx.changed("DELETE FROM memory_vectors WHERE memory IN (SELECT memory FROM memory_people WHERE author_id = ?)", id)
 	if ofMessages || ofMemories {
 		noteErasure(p.tx)
 	}

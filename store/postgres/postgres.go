@@ -11,8 +11,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
-	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -54,32 +52,8 @@ func (p connector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return statements{c.(*stdlib.Conn)}, nil
+	return &Conn{Conn: c.(*stdlib.Conn)}, nil
 }
-
-type statements struct{ *stdlib.Conn }
-
-func (c statements) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	return c.Conn.ExecContext(ctx, rebind(query), storable(args))
-}
-
-func (c statements) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	return c.Conn.QueryContext(ctx, rebind(query), storable(args))
-}
-
-// storable replaces in texts what PostgreSQL cannot store: NUL and what is no UTF-8.
-func storable(args []driver.NamedValue) []driver.NamedValue {
-	for i, arg := range args {
-		text, ok := arg.Value.(string)
-		if ok && (strings.Contains(text, "\x00") || !utf8.ValidString(text)) {
-			args[i].Value = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
-		}
-	}
-	return args
-}
-
-// AutoCommit reports whether the connection is in no transaction.
-func (c statements) AutoCommit() bool { return c.Conn.Conn().PgConn().TxStatus() == 'I' }
 
 // flagAsNumber encodes a bool for a column of numbers, where the tables keep flags.
 func flagAsNumber(value any) (plan pgtype.WrappedEncodePlanNextSetter, next any, ok bool) {
@@ -104,16 +78,10 @@ func numberOf(flag bool) int64 {
 	return 0
 }
 
-// rebound are statements in PostgreSQL's form, by the store's.
-var rebound sync.Map
-
 // rebind numbers the parameters of a statement: ? and ?1 become $1. Question marks in text stay.
 func rebind(query string) string {
 	if query == "BEGIN IMMEDIATE" {
 		return "BEGIN"
-	}
-	if known, ok := rebound.Load(query); ok {
-		return known.(string)
 	}
 	var out strings.Builder
 	highest := 0
@@ -139,7 +107,6 @@ func rebind(query string) string {
 		fmt.Fprintf(&out, "$%d", number)
 		i = digits - 1
 	}
-	rebound.Store(query, out.String())
 	return out.String()
 }
 
