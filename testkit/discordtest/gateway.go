@@ -156,13 +156,15 @@ func (s *Server) Reconnect() {
 
 // Invalidate sends op 9. Unless resumable is true the session is forgotten, and IDENTIFY may start another.
 func (s *Server) Invalidate(resumable bool) {
-	s.onEach(func(w *world, c *connection) {
-		if c.session != nil && !resumable {
-			delete(w.sessions, c.session.id)
-			c.session = nil
-		}
-		c.Send(packet(opInvalidSession, resumable))
-	})
+	s.onEach(func(w *world, c *connection) { w.invalidate(c, resumable) })
+}
+
+func (w *world) invalidate(c *connection, resumable bool) {
+	if c.session != nil && !resumable {
+		delete(w.sessions, c.session.id)
+		c.session = nil
+	}
+	c.Send(packet(opInvalidSession, resumable))
 }
 
 // Disconnect closes each connection with a code. 4009 ends the session; after 4007 every RESUME of it gets 4007.

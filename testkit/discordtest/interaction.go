@@ -112,7 +112,7 @@ func (s *Server) interact(channel, user string, kind discordgo.InteractionType, 
 			body["context"] = 1
 		}
 		w.interactions[n.ID] = n
-		w.dispatch(event{name: "INTERACTION_CREATE", data: body})
+		w.dispatch(event{name: "INTERACTION_CREATE", guild: c.GuildID, data: body})
 		i = *n
 	})
 	return i

@@ -41,7 +41,7 @@ func (s *Server) overwrite(channel string, allow, deny int64) {
 		own.Deny = own.Deny&^allow | deny
 		c.PermissionOverwrites = append(others, &own)
 		w.channels[c.ID] = &c
-		w.dispatch(event{name: "CHANNEL_UPDATE", intent: discordgo.IntentGuilds, data: &c})
+		w.dispatch(event{name: "CHANNEL_UPDATE", intent: discordgo.IntentGuilds, guild: c.GuildID, data: &c})
 	})
 }
 
@@ -99,6 +99,7 @@ func (w *world) sendable(c *discordgo.Channel, p payload) {
 
 func (w *world) announce(c *discordgo.Channel, e event) {
 	if w.may(c, discordgo.PermissionViewChannel) {
+		e.guild = c.GuildID
 		w.dispatch(e)
 	}
 }
@@ -125,7 +126,7 @@ func (s *Server) Role(guild, name string, permissions int64) (r discordgo.Role) 
 		g := w.guild(guild)
 		r = discordgo.Role{ID: w.newID(), Name: name, Permissions: permissions}
 		g.Roles = append(g.Roles, &r)
-		w.dispatch(event{name: "GUILD_ROLE_CREATE", intent: discordgo.IntentGuilds, data: map[string]any{"guild_id": g.ID, "role": r}})
+		w.dispatch(event{name: "GUILD_ROLE_CREATE", intent: discordgo.IntentGuilds, guild: g.ID, data: map[string]any{"guild_id": g.ID, "role": r}})
 	})
 	return r
 }
@@ -139,7 +140,7 @@ func (s *Server) SetRole(guild, role string, permissions int64) {
 				changed := *old
 				changed.Permissions = permissions
 				g.Roles[i] = &changed
-				w.dispatch(event{name: "GUILD_ROLE_UPDATE", intent: discordgo.IntentGuilds, data: map[string]any{"guild_id": g.ID, "role": changed}})
+				w.dispatch(event{name: "GUILD_ROLE_UPDATE", intent: discordgo.IntentGuilds, guild: g.ID, data: map[string]any{"guild_id": g.ID, "role": changed}})
 			}
 		}
 	})
@@ -183,7 +184,7 @@ func (s *Server) TimeOut(guild string, until time.Time) {
 }
 
 func (w *world) memberChanged(guild string, m *discordgo.Member) {
-	e := event{name: "GUILD_MEMBER_UPDATE", intent: discordgo.IntentGuildMembers, data: discordgo.Member{
+	e := event{name: "GUILD_MEMBER_UPDATE", intent: discordgo.IntentGuildMembers, guild: guild, data: discordgo.Member{
 		GuildID: guild, User: m.User, Nick: m.Nick, Roles: m.Roles, JoinedAt: m.JoinedAt, CommunicationDisabledUntil: m.CommunicationDisabledUntil,
 	}}
 	if m.User.ID == w.bot.ID {

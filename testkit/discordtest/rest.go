@@ -3,6 +3,7 @@
 package discordtest
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"math"
@@ -206,11 +207,12 @@ func (q query) decode(v any) {
 
 // getGatewayBot: Discord, Gateway: Get Gateway Bot.
 func (w *world) getGatewayBot(query) any {
+	w.renewIdentifies()
 	limit := map[string]int{
 		"total": w.options.IdentifyLimit, "remaining": max(0, w.options.IdentifyLimit-w.identifies),
-		"reset_after": 14_400_000, "max_concurrency": 1,
+		"reset_after": int(time.Until(w.resetAt).Milliseconds()), "max_concurrency": w.options.MaxConcurrency,
 	}
-	return map[string]any{"url": w.gatewayURL(), "shards": 1 + len(w.guilds)/1000, "session_start_limit": limit} // one per 1000 servers: judgement
+	return map[string]any{"url": w.gatewayURL(), "shards": cmp.Or(w.options.Shards, 1+len(w.guilds)/1000), "session_start_limit": limit}
 }
 
 func (w *world) getApplication(query) any {

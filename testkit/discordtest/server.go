@@ -29,8 +29,13 @@ type Options struct {
 	AnswerWithin    time.Duration // limit of the first response to an interaction; 0: 3 s
 	TokenLife       time.Duration // of an interaction's token; 0: 15 min
 	NonceLife       time.Duration // of an enforced nonce; 0: 5 min
-	IdentifyEvery   time.Duration // minimum time between two IDENTIFYs, 5 s on Discord; 0: not enforced, so that tests need not wait
+	IdentifyEvery   time.Duration // minimum time between two IDENTIFYs of one bucket, 5 s on Discord; 0: not enforced, so that tests need not wait
 	IdentifyLimit   int           // IDENTIFYs until the token is reset; 0: 1000
+	IdentifyReset   time.Duration // after which that limit starts anew; 0: 4 h
+	MaxConcurrency  int           // buckets of shards, by id, which may send IDENTIFY side by side; 0: 1
+	Shards          int           // recommended number; 0: one per 1000 servers, and one more (judgement)
+	ShardMultiple   int           // of which the number of shards must be a multiple, as for large bots; 0: 1
+	ServersPerShard int           // above which a session is refused; 0: 2500
 	GlobalPerSecond int           // REST requests per second; 0: 50
 	Ahead           time.Duration // by how much Discord's clock is ahead of this machine's, in ids, timestamps of messages and Date headers
 
@@ -51,6 +56,10 @@ func (o *Options) fill() {
 	o.TokenLife = cmp.Or(o.TokenLife, 15*time.Minute)
 	o.NonceLife = cmp.Or(o.NonceLife, 5*time.Minute)
 	o.IdentifyLimit = cmp.Or(o.IdentifyLimit, 1000)
+	o.IdentifyReset = cmp.Or(o.IdentifyReset, 4*time.Hour)
+	o.MaxConcurrency = cmp.Or(o.MaxConcurrency, 1)
+	o.ShardMultiple = cmp.Or(o.ShardMultiple, 1)
+	o.ServersPerShard = cmp.Or(o.ServersPerShard, 2500)
 	o.GlobalPerSecond = cmp.Or(o.GlobalPerSecond, 50)
 }
 
@@ -109,6 +118,8 @@ func (s *Server) do(f func(w *world)) {
 type Connection struct {
 	Path        string // of the address
 	Identify    bool
+	Identified  time.Time        // when IDENTIFY arrived
+	Shard       *[2]int          // of the IDENTIFY, or of the resumed session: its id and the number of shards; nil: none
 	Intents     discordgo.Intent // of the IDENTIFY
 	Resume      bool
 	Heartbeats  int

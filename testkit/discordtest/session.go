@@ -21,6 +21,8 @@ const (
 
 type session struct {
 	id      string
+	shard   [2]int // its id, and the number of shards
+	sharded bool   // IDENTIFY had a shard
 	intents discordgo.Intent
 	sent    []discordgo.Event // every event; the one with sequence n is at n-1
 	conn    *connection       // nil while the client is disconnected
@@ -30,6 +32,7 @@ type session struct {
 type event struct {
 	name    string
 	intent  discordgo.Intent // one of these bits is required; 0: none is
+	guild   string           // which it is about; empty: none, e.g. a direct message
 	data    any
 	message *Message // instead of data: a message whose content may have to be hidden
 }
@@ -39,9 +42,10 @@ func packet(op int, data any) []byte {
 	return loopback.Encode(discordgo.Event{Operation: op, RawData: loopback.Encode(data)})
 }
 
+// dispatch sends an event to the sessions of its guild's shard; that of no guild goes to shard 0 (Discord, Gateway: Sharding).
 func (w *world) dispatch(e event) {
 	for _, s := range w.sessions {
-		if e.intent == 0 || s.intents&e.intent != 0 {
+		if s.serves(e.guild) && (e.intent == 0 || s.intents&e.intent != 0) {
 			w.send(s, e)
 		}
 	}
@@ -63,24 +67,34 @@ func (w *world) send(s *session, e event) {
 	}
 }
 
-// begin starts a session on a connection: READY first, then each guild (Discord, Gateway Events: Ready, Guild Create).
-func (w *world) begin(c *connection, intents discordgo.Intent) {
-	s := &session{id: "session-" + w.newID(), intents: intents, conn: c}
+// begin starts a session on a connection: READY first, with the shard if IDENTIFY had one, then each guild of the shard (Discord,
+// Gateway Events: Ready, Guild Create).
+func (w *world) begin(c *connection, s *session) {
+	s.id = "session-" + w.newID()
+	s.conn = c
 	w.sessions[s.id] = s
 	c.session = s
 	guilds := []map[string]any{}
 	for id := range w.guilds {
-		guilds = append(guilds, map[string]any{"id": id, "unavailable": true})
+		if s.serves(id) {
+			guilds = append(guilds, map[string]any{"id": id, "unavailable": true})
+		}
 	}
-	w.send(s, event{name: "READY", data: map[string]any{
+	ready := map[string]any{
 		"v": c.version, "user": w.bot, "guilds": guilds, "session_id": s.id,
 		"resume_gateway_url": w.gatewayURL() + "/resume", "application": map[string]any{"id": w.bot.ID, "flags": 0},
-	}})
-	if intents&discordgo.IntentGuilds == 0 {
+	}
+	if s.sharded {
+		ready["shard"] = s.shard
+	}
+	w.send(s, event{name: "READY", data: ready})
+	if s.intents&discordgo.IntentGuilds == 0 {
 		return
 	}
-	for _, g := range w.guilds {
-		w.send(s, event{name: "GUILD_CREATE", data: w.guildCreate(g)})
+	for id, g := range w.guilds {
+		if s.serves(id) {
+			w.send(s, event{name: "GUILD_CREATE", data: w.guildCreate(g)})
+		}
 	}
 }
 
@@ -91,6 +105,9 @@ func (w *world) resume(c *connection, s *session, seq int) {
 		old.Cut()
 	}
 	s.conn, c.session = c, s
+	if s.sharded {
+		c.record.Shard = &s.shard
+	}
 	for _, p := range s.sent[seq:] {
 		c.Send(loopback.Encode(p))
 	}
@@ -148,25 +165,29 @@ func (w *world) received(c *connection, data []byte) (code int) {
 	return 0
 }
 
-// identified handles an IDENTIFY (Discord, Gateway Events: Identify).
+// identify is the data of an IDENTIFY (Discord, Gateway Events: Identify).
+type identify struct {
+	Token      string            `json:"token"`
+	Properties map[string]string `json:"properties"`
+	Shard      *[2]int           `json:"shard"`
+	Intents    *discordgo.Intent `json:"intents"`
+}
+
+// identified handles an IDENTIFY.
 func (w *world) identified(c *connection, data json.RawMessage) int {
-	var id struct {
-		Token      string            `json:"token"`
-		Properties map[string]string `json:"properties"`
-		Shard      *[2]int           `json:"shard"`
-		Intents    *discordgo.Intent `json:"intents"`
-	}
+	var id identify
 	bad := json.Unmarshal(data, &id) != nil
 	c.record.Identify = true
+	c.record.Identified = time.Now()
+	c.record.Shard = id.Shard
 	if id.Intents != nil {
 		c.record.Intents = *id.Intents
 	}
-	w.identifies++
-	if w.identifies > w.options.IdentifyLimit {
-		w.resetToken()
+	w.countIdentify()
+	s := &session{shard: [2]int{0, 1}, sharded: id.Shard != nil}
+	if s.sharded {
+		s.shard = *id.Shard
 	}
-	soon := time.Since(w.lastStart) < w.options.IdentifyEvery
-	w.lastStart = time.Now()
 	switch {
 	case c.session != nil:
 		return 4005 // already authenticated
@@ -174,24 +195,30 @@ func (w *world) identified(c *connection, data json.RawMessage) int {
 		return 4002 // decode error
 	case !w.validToken(id.Token):
 		return 4004 // authentication failed
-	case id.Shard != nil && (id.Shard[0] < 0 || id.Shard[0] >= id.Shard[1]):
+	case s.shard[0] < 0 || s.shard[0] >= s.shard[1]:
 		return 4010 // invalid shard
+	case s.shard[1]%w.options.ShardMultiple != 0: // Discord, Gateway: Sharding for Large Bots
+		return 4010
 	case *id.Intents < 0 || *id.Intents&^knownIntents != 0:
 		return 4013 // invalid intents
 	case *id.Intents&privileged&w.options.Forbidden != 0:
 		return 4014 // disallowed intents
 	}
+	s.intents = *id.Intents
+	bucket := s.shard[0] % w.options.MaxConcurrency // Discord, Gateway: Max Concurrency
+	soon := time.Since(w.lastStart[bucket]) < w.options.IdentifyEvery
+	w.lastStart[bucket] = time.Now()
 	if done, code := c.playHandshake(); done {
 		return code
 	}
-	if len(w.guilds) > 2500 && id.Shard == nil { // Discord, Gateway: Sharding
+	if w.served(s) > w.options.ServersPerShard { // Discord, Gateway: Sharding; at most 2500 guilds
 		return 4011 // sharding required
 	}
-	if soon { // Discord, Gateway: Max Concurrency: IDENTIFYs per 5 s, here one; op 9 is judgement
+	if soon { // Discord, Gateway: Identifying, Rate Limiting: IDENTIFYs per 5 s, one in each bucket
 		c.Send(packet(opInvalidSession, false))
 		return 0
 	}
-	w.begin(c, *id.Intents)
+	w.begin(c, s)
 	return 0
 }
 

@@ -46,7 +46,8 @@ type gateway struct {
 	open        map[*connection]struct{}
 	connections []*Connection
 	identifies  int
-	lastStart   time.Time // of the last IDENTIFY
+	resetAt     time.Time         // when the count of IDENTIFYs starts anew
+	lastStart   map[int]time.Time // of the last IDENTIFY, by bucket
 	tokenReset  bool
 }
 
@@ -57,7 +58,9 @@ func newWorld(o Options) world {
 			users: map[string]*discordgo.User{}, guilds: map[string]*discordgo.Guild{}, channels: map[string]*discordgo.Channel{},
 			messages: map[string][]*Message{}, files: map[string]File{}, interactions: map[string]*Interaction{},
 		},
-		gateway: gateway{sessions: map[string]*session{}, open: map[*connection]struct{}{}},
+		gateway: gateway{
+			sessions: map[string]*session{}, open: map[*connection]struct{}{}, lastStart: map[int]time.Time{}, resetAt: time.Now().Add(o.IdentifyReset),
+		},
 	}
 	w.bot = &discordgo.User{ID: w.newID(), Username: "bot", Discriminator: "0000", Bot: true}
 	w.users[w.bot.ID] = w.bot
@@ -100,7 +103,7 @@ func (s *Server) Guild(name string, members ...*discordgo.User) (g discordgo.Gui
 			n.Members = append(n.Members, &discordgo.Member{User: u, Roles: []string{}, JoinedAt: w.now()})
 		}
 		w.guilds[n.ID] = n
-		w.dispatch(event{name: "GUILD_CREATE", intent: discordgo.IntentGuilds, data: w.guildCreate(n)})
+		w.dispatch(event{name: "GUILD_CREATE", intent: discordgo.IntentGuilds, guild: n.ID, data: w.guildCreate(n)})
 		g = *n
 	})
 	return g
