@@ -94,7 +94,7 @@ func (r *rig) messagesIn(name string) []chat.Message {
 }
 
 // away loses the connection and connects again, after which messages may have been missed.
-func (r *rig) away() { r.t.Helper(); check.Must(r.hub.Away(r.t.Context(), "test", nil))(r.t) }
+func (r *rig) away() { r.t.Helper(); check.Must(r.hub.Away(r.t.Context(), "test", nil, nil))(r.t) }
 
 func (r *rig) catchUp() {
 	r.t.Helper()
@@ -115,7 +115,7 @@ func TestMissedMessagesAreReadFirst(t *testing.T) {
 	r := newRig(t, echo).throughConnector(p)
 	r.post(p.messages[0])
 	for range 2 { // nothing is read before the process ends
-		gaps := check.Must(r.hub.Away(t.Context(), "test", nil))(t)
+		gaps := check.Must(r.hub.Away(t.Context(), "test", nil, nil))(t)
 		check.EqualAll(t, "open gaps", gaps, []channel.Gap{{Conversation: place, After: "1"}})
 		r.reopen()
 	}
@@ -123,7 +123,7 @@ func TestMissedMessagesAreReadFirst(t *testing.T) {
 	r.catchUp()
 	check.Equal(t, "the transcript", texts(r.transcript()), "user: one | user: two | user: three | user: four | user: five | user: nine | assistant: answer 1")
 	check.EqualAll(t, "reply addresses", r.connector.sent[0].To, []string{"4", "9"})
-	check.Equal(t, "open gaps", check.Must(r.hub.Away(t.Context(), "test", nil))(t)[0].After, "9")
+	check.Equal(t, "open gaps", check.Must(r.hub.Away(t.Context(), "test", nil, nil))(t)[0].After, "9")
 }
 
 // A temporary failure keeps the gap, blocks no messages, and is one warning; a permanent one closes the gap.

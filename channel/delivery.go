@@ -80,17 +80,17 @@ func (h *Hub) stored(ctx context.Context, name string) (*store.Conversation, err
 }
 
 // Away notes on disk that every conversation of a connector may miss messages from now on, and returns those that have a gap now.
-// A connector calls it before it delivers the first event of a new session, so that a crash cannot lose the gap. earlier is for
-// connectors that may deliver messages without the ones before them: it names a place before the newest message where the gap
-// begins; nothing was missed before the first known message.
-func (h *Hub) Away(ctx context.Context, connector string, earlier func(newest, first string) string) ([]Gap, error) {
-	return h.o.Store.Away(ctx, connector, earlier)
+// A connector calls it before it delivers the first event of a new session, so that a crash cannot lose the gap. of says which
+// conversations the session serves; nil: all. earlier is for connectors that may deliver messages without the ones before them: it
+// names a place before the newest message where the gap begins; nothing was missed before the first known message.
+func (h *Hub) Away(ctx context.Context, connector string, of func(conversation string) bool, earlier func(newest, first string) string) ([]Gap, error) {
+	return h.o.Store.Away(ctx, connector, of, earlier)
 }
 
 // GapsToRecheck returns the conversations of a connector that were active lately, at most limit, and where each may have missed
-// something: after returns that from its newest message and its first, or "" for one that was not active.
-func GapsToRecheck(ctx context.Context, h *Hub, connector string, limit int, after func(newest, first string) string) ([]Gap, error) {
-	return store.GapsToRecheck(ctx, h.o.Store, connector, limit, after)
+// something: after returns that from its newest message and its first, or "" for one that was not active. of is as for Away.
+func GapsToRecheck(ctx context.Context, h *Hub, connector string, of func(conversation string) bool, limit int, after func(newest, first string) string) ([]Gap, error) {
+	return store.GapsToRecheck(ctx, h.o.Store, connector, of, limit, after)
 }
 
 // CatchUp has a conversation read its gap before it takes up anything else, without waiting for that. after is where

@@ -17,7 +17,7 @@ import (
 
 func away(t *testing.T, s *store.Store, connector string) []store.Gap {
 	t.Helper()
-	return check.Must(s.Away(ctx, connector, nil))(t)
+	return check.Must(s.Away(ctx, connector, nil, nil))(t)
 }
 
 func wantGap(t *testing.T, c *store.Conversation, want string, wantOpen bool) {
@@ -61,11 +61,11 @@ func TestAway(t *testing.T) {
 	deliver(t, taken2, said(8, "imported"), numbered(1, "a"), result, numbered(2, "b"))
 	deliverOnly(t, taken2, numbered(3, "c"))
 	deliverOnly(t, waiting2, said(8, "imported"), numbered(4, "d"), numbered(5, "e"), result)
-	gaps := check.Must(s.Away(ctx, "slack", func(newest, first string) string { return first + "<" + newest }))(t)
+	gaps := check.Must(s.Away(ctx, "slack", nil, func(newest, first string) string { return first + "<" + newest }))(t)
 	check.EqualAll(t, "gaps", gaps, []store.Gap{{"slack:1/2", "1<3"}, {"slack:1/3", "4<5"}, {"slack:1/4", ""}})
 	wantGap(t, taken2, "1<3", true)
-	check.EqualAll(t, "the newest, where the last message allows it", check.Must(store.GapsToRecheck(ctx, s, "slack", 1, func(newest, first string) string { return newest }))(t), []store.Gap{{"slack:1/3", "5"}})
-	check.EqualAll(t, "of the others", check.Must(store.GapsToRecheck(ctx, s, "slack", 9, func(newest, first string) string {
+	check.EqualAll(t, "the newest, where the last message allows it", check.Must(store.GapsToRecheck(ctx, s, "slack", nil, 1, func(newest, first string) string { return newest }))(t), []store.Gap{{"slack:1/3", "5"}})
+	check.EqualAll(t, "of the others", check.Must(store.GapsToRecheck(ctx, s, "slack", nil, 9, func(newest, first string) string {
 		if newest == "5" {
 			return ""
 		}
@@ -83,6 +83,27 @@ func TestAway(t *testing.T) {
 			check.EqualAll(t, fmt.Sprintf("connector %q", connector), away(t, s, connector), want)
 		}
 	})
+}
+
+// A connector may have several connections, of which each serves some conversations.
+func TestAwayOfSomeConversations(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	mine, other := find(t, s, "discord:1/2"), find(t, s, "discord:2/2")
+	find(t, s, "slack:1/2")
+	deliver(t, mine, numbered(1, "a"))
+	deliver(t, other, numbered(2, "b"))
+	var asked []string
+	of := func(conversation string) bool {
+		asked = append(asked, conversation)
+		return conversation == mine.Name()
+	}
+	want := []store.Gap{{"discord:1/2", "1"}}
+	check.EqualAll(t, "gaps", check.Must(s.Away(ctx, "discord", of, nil))(t), want)
+	wantGap(t, mine, "1", true)
+	wantGap(t, other, "", false)
+	check.EqualAll(t, "it was asked for", asked, []string{"discord:1/2", "discord:2/2"})
+	newest := func(newest, _ string) string { return newest }
+	check.EqualAll(t, "to recheck", check.Must(store.GapsToRecheck(ctx, s, "discord", of, 9, newest))(t), want)
 }
 
 func fillGap(t *testing.T, c *store.Conversation, last string, done bool, said ...store.Inbound) int {

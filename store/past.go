@@ -19,14 +19,15 @@ type Gap struct {
 	After        string
 }
 
-// Away records that every conversation of a connector may miss messages after the newest delivered one, and returns all that
-// have a gap. A gap that is already open keeps its start, and is read to its new end.
+// Away records that every conversation of a connector for which of is true, or every one if it is nil, may miss messages after the
+// newest delivered one, and returns those of them that have a gap. A gap that is already open keeps its start, and is read to its
+// new end.
 //
 // For connectors that may deliver messages without the ones before them, earlier returns a place before the newest message,
 // after which messages may be missing, given also the first known message; nil: messages are delivered in order.
-func (s *Store) Away(ctx context.Context, connector string, earlier func(newest, first string) string) (gaps []Gap, err error) {
+func (s *Store) Away(ctx context.Context, connector string, of func(conversation string) bool, earlier func(newest, first string) string) (gaps []Gap, err error) {
 	err = s.Update(ctx, func(tx *Tx) {
-		for _, c := range tx.conversations("WHERE name >= ? AND name < ? ORDER BY id", connector+":", connector+";") { // ; comes right after :
+		for _, c := range tx.conversationsOf(connector, of) {
 			after := outermost(tx, c.id, "DESC")
 			if after != "" && earlier != nil {
 				after = earlier(after, outermost(tx, c.id, "ASC"))
@@ -38,11 +39,17 @@ func (s *Store) Away(ctx context.Context, connector string, earlier func(newest,
 	return gaps, Fail("note that "+connector+" was away", err)
 }
 
-// GapsToRecheck returns the conversations of a connector, at most limit, for whose newest message and first one after returns where
-// something may have been missed, and that, the newest first. "" leaves a conversation out.
-func GapsToRecheck(ctx context.Context, s *Store, connector string, limit int, after func(newest, first string) string) (gaps []Gap, err error) {
+// conversationsOf returns the conversations of a connector for which of is true, or all of them if it is nil.
+func (t *Tx) conversationsOf(connector string, of func(conversation string) bool) []*Conversation {
+	all := t.conversations("WHERE name >= ? AND name < ? ORDER BY id", connector+":", connector+";") // ; comes right after :
+	return slices.DeleteFunc(all, func(c *Conversation) bool { return of != nil && !of(c.name) })
+}
+
+// GapsToRecheck returns the conversations of a connector for which of is true, or all if it is nil, at most limit, for whose newest
+// message and first one after returns where something may have been missed, and that, the newest first. "" leaves one out.
+func GapsToRecheck(ctx context.Context, s *Store, connector string, of func(conversation string) bool, limit int, after func(newest, first string) string) (gaps []Gap, err error) {
 	err = s.View(ctx, func(tx *Tx) {
-		for _, c := range tx.conversations("WHERE name >= ? AND name < ?", connector+":", connector+";") {
+		for _, c := range tx.conversationsOf(connector, of) {
 			newest := outermost(tx, c.id, "DESC")
 			if newest == "" {
 				continue

@@ -27,7 +27,7 @@ func work(t *testing.T, s *store.Store) {
 	check.Must(s.Upkeep().Vitals(ctx))(t)
 	check.Must(s.Upkeep().Check(ctx))(t)
 	check.Must(s.Usage(ctx, "2026-01-01"))(t)
-	check.NoError(t, check.ErrorOf(s.Away(ctx, "discord", func(string, string) string { return "" })))
+	check.NoError(t, check.ErrorOf(s.Away(ctx, "discord", nil, func(string, string) string { return "" })))
 	_, _, err := s.Compactions(ctx, store.CompactionFilter{Conversation: c.Name(), State: "applied"})
 	check.NoError(t, err)
 	forget(t, s, c)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cairn/channel"
@@ -15,28 +16,39 @@ import (
 	"cairn/connector/platform"
 )
 
-// backfill knows which conversations may have missed messages.
+// backfill knows which conversations of a shard may have missed messages.
 type backfill struct {
 	base    *platform.Base
+	link    *platform.Link // of the shard
 	state   *stateCache
 	queue   *platform.KeyedQueue[func()] // see events
 	pauses  *pauses
 	catchUp time.Duration // see Options
+	known   *known        // of all shards
 
 	gaps sync.Map // unchecked gaps since the last session, by conversation: the id after which the gap begins, or "" if unknown
 
-	// Used only by the goroutine in Run.
-	notFirstStart bool // this process or an earlier one had a session or conversations
-	hadSession    bool // this process had a session
+	// Used only by the goroutine of the shard.
+	notFirstStart bool // the shard had a session, or an earlier process had conversations
+	hadSession    bool // the shard had a session in this process
+}
+
+// known says whether an earlier process had conversations. The first session of this process finds out, before its first event.
+type known struct{ conversations atomic.Pointer[bool] }
+
+// note notes what a new session found, unless an earlier one has, and returns what counts.
+func (k *known) note(any bool) bool {
+	k.conversations.CompareAndSwap(nil, &any)
+	return *k.conversations.Load()
 }
 
 // onReady notes the gaps before a new session, and returns them.
-func (b *backfill) onReady() (gaps []channel.Gap, err error) {
-	gaps, err = b.noteGaps()
+func (b *backfill) onReady() ([]channel.Gap, error) {
+	gaps, known, err := b.noteGaps()
 	if err != nil {
 		return nil, err
 	}
-	b.notFirstStart = b.hadSession || len(gaps) > 0
+	b.notFirstStart = b.known.note(known) || b.hadSession
 	b.hadSession = true
 	return gaps, nil
 }
@@ -50,20 +62,24 @@ func (b *backfill) directMessages(gaps []channel.Gap) {
 	}
 }
 
-// noteGaps stores which conversations may have missed messages, or fails if that is not possible in time.
-func (b *backfill) noteGaps() (all []channel.Gap, err error) {
+// noteGaps stores which conversations of the shard may have missed messages, or fails if that is not possible in time. known
+// reports whether there are any conversations, of any shard.
+func (b *backfill) noteGaps() (all []channel.Gap, known bool, err error) {
 	ctx, cancel := context.WithTimeout(b.base.Work.Ctx, b.pauses.open)
 	defer cancel()
 	if !b.base.Store(ctx, func() (err error) {
-		all, err = b.base.Hub.Away(ctx, Name, nil) // nil: Discord delivers events in order
+		all, err = b.base.Hub.Away(ctx, Name, func(conversation string) bool {
+			known = true
+			return b.link.Covers(conversation)
+		}, nil) // nil: Discord delivers events in order
 		return err
 	}) {
-		return nil, errors.New("store the gaps of a new session: not possible in time")
+		return nil, false, errors.New("store the gaps of a new session: not possible in time")
 	}
 	for _, gap := range all {
 		b.gaps.Store(gap.Conversation, gap.After)
 	}
-	return all, nil
+	return all, known, nil
 }
 
 // ifMissed queues a backfill of a place; joined reports whether the bot just joined it.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -94,13 +95,32 @@ func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 		return facts, errors.New("the bot is in no server: invite it with " + InviteURL(app.ID))
 	}
 	facts = append(facts, fmt.Sprintf("servers with the bot: %d", app.Count))
-	if app.Count >= manyServers {
-		found, _ := d.rest.findGateway(ctx) // its number only completes the warning
-		facts = append(facts, "warning: "+crowded(app.Count, found.Shards))
-	}
+	facts = append(facts, d.shardFacts(ctx, app.Count)...)
 	unwritable, checked := d.readUnwritable(ctx, app.Servers, user{ID: app.User})
 	if more := app.Count - checked; more > 0 {
 		facts = append(facts, fmt.Sprintf("permissions to write were checked in %d of them, and not in %d more", checked, more))
 	}
 	return append(facts, platform.UnwritableFacts(unwritable)...), nil
+}
+
+// shardFacts returns what Check reports of the connections that the connector would open, and of the sessions that may still start.
+func (d *Discord) shardFacts(ctx context.Context, servers int) (facts []string) {
+	found, err := d.rest.findGateway(ctx)
+	if err != nil {
+		return []string{"warning: Discord does not say how many connections it recommends: " + err.Error()}
+	}
+	count := cmp.Or(d.o.Shards.Count, found.Shards, 1)
+	facts = append(facts, fmt.Sprintf("connections (shards): %d, Discord recommends %d; about %d servers on each", count, max(1, found.Shards), servers/count))
+	if servers/count >= manyServers {
+		facts = append(facts, "warning: "+crowded(servers/count, d.o.Shards.remedy(count)))
+	}
+	limit := found.Start
+	if limit == nil {
+		return facts
+	}
+	fact := fmt.Sprintf("new sessions that Discord still accepts: %d of %d; all again from %s", limit.Remaining, limit.Total, time.Now().Add(limit.resetAfter()).Format(time.DateTime))
+	if limit.Remaining < count { // a restart needs one for each connection
+		fact = "warning: " + fact + ". Do not restart cairn before: each connection needs one"
+	}
+	return append(facts, fact)
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"strings"
@@ -30,8 +31,7 @@ type Discord struct {
 	state  *stateCache
 	queue  *platform.KeyedQueue[func()] // work on events, by channel
 
-	events   *events
-	sessions *sessions
+	shards *shards
 }
 
 var (
@@ -62,6 +62,7 @@ type pauses struct {
 type Options struct {
 	Token            string        // of the bot, with or without the prefix "Bot "; never logged
 	APIBase          string        // root of a compatible server, e.g. "http://localhost:8080"; empty: Discord itself
+	Shards           Shards        // the connections to open
 	MentionOnly      bool          // do without the privileged message content intent, and read only what is addressed to the bot
 	AttachmentTokens int           // for text files, per message; 0: text files are not fetched
 	Pictures         bool          // fetch pictures, for models that can see
@@ -78,6 +79,11 @@ func New(o Options) (*Discord, error) {
 	o.APIBase = strings.TrimRight(cmp.Or(o.APIBase, "https://discord.com"), "/")
 	if u, err := url.Parse(o.APIBase); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
 		return nil, errors.New(`api_base under [discord] is not a server address: write it as "http://localhost:8080"`)
+	}
+	for _, id := range o.Shards.IDs {
+		if id < 0 || id >= o.Shards.Count {
+			return nil, fmt.Errorf("shard %d is none of %d", id, o.Shards.Count)
+		}
 	}
 	o.CatchUp = cmp.Or(o.CatchUp, channel.DefaultCatchUp)
 	base := platform.NewBase(Name, o.Log)
@@ -109,15 +115,18 @@ func assemble(o Options, base *platform.Base) *Discord {
 	translator := &translator{state: d.state, files: d.files}
 	d.history = &history{base: base, rest: d.rest, state: d.state, translator: translator, started: time.Now()}
 	d.poster = &poster{base: base, rest: d.rest, state: d.state, pauses: d.pauses, history: d.history}
-	backfill := &backfill{base: base, state: d.state, queue: d.queue, pauses: d.pauses, catchUp: o.CatchUp}
-	servers := &servers{log: base.Log, ids: make(map[string]bool)}
-	d.events = &events{
-		base: base, rest: d.rest, state: d.state, queue: d.queue, translator: translator, history: d.history, backfill: backfill,
-		servers: servers, commands: &commands{base: base, rest: d.rest, state: d.state, queue: d.queue, poster: d.poster},
-	}
-	d.sessions = &sessions{
-		base: base, rest: d.rest, pauses: d.pauses, servers: servers, mentionOnly: o.MentionOnly, handle: d.events.handle,
-	}
+	commands := &commands{base: base, rest: d.rest, state: d.state, queue: d.queue, poster: d.poster}
+	known := &known{}
+	d.shards = newShards(&shards{
+		base: base, rest: d.rest, pauses: d.pauses, which: o.Shards, mentionOnly: o.MentionOnly,
+		newEvents: func(link *platform.Link, servers *servers) *events {
+			return &events{
+				base: base, link: link, rest: d.rest, state: d.state, queue: d.queue, translator: translator, history: d.history,
+				backfill: &backfill{base: base, link: link, state: d.state, queue: d.queue, pauses: d.pauses, catchUp: o.CatchUp, known: known},
+				servers:  servers, commands: commands,
+			}
+		},
+	})
 	return d
 }
 
@@ -126,7 +135,7 @@ const silentHint = "check that a firewall or proxy lets HTTPS and WebSockets to 
 
 // Run serves Discord until ctx is done, then returns nil; or an error that says what a person has to fix. It runs only once.
 func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
-	return d.Serve(ctx, hub, d.rest.client, d.sessions.supervise)
+	return d.Serve(ctx, hub, d.rest.client, d.shards.supervise)
 }
 
 // Split splits a reply into messages.

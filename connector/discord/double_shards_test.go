@@ -120,7 +120,7 @@ func TestTheDoubleDividesServersAmongShards(t *testing.T) {
 
 func TestTheDoubleLimitsSessionStarts(t *testing.T) {
 	t.Parallel()
-	v := newDouble(t, discordtest.Options{IdentifyEvery: time.Hour, IdentifyLimit: 4, IdentifyReset: time.Second, MaxConcurrency: 2, Shards: 4})
+	v := newDouble(t, discordtest.Options{IdentifyEvery: time.Hour, IdentifyLimit: 4, IdentifyReset: 5 * time.Second, MaxConcurrency: 2, Shards: 4})
 	gateway := func() (shards int, limit map[string]int) {
 		found := read[struct {
 			Shards int

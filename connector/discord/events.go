@@ -13,23 +13,26 @@ import (
 	"cairn/connector/platform"
 )
 
-// events handles what the gateway reports.
+// events handles what the gateway reports over one connection.
 type events struct {
 	base       *platform.Base
+	link       *platform.Link // of the connection's shard
 	rest       *rest
 	state      *stateCache
 	queue      *platform.KeyedQueue[func()] // work on events, by channel
 	translator *translator
 	history    *history
 	backfill   *backfill
-	servers    *servers
+	servers    *servers // of the shard
 	commands   *commands
 }
 
 // handle handles one gateway event. After an error the connection must be closed.
 func (e *events) handle(name string, data json.RawMessage) (err error) {
-	e.base.NoteEvent()
-	e.base.Work.Guard(func() { err = e.dispatch(name, data) })
+	e.base.Work.Guard(func() {
+		e.link.NoteEvent()
+		err = e.dispatch(name, data)
+	})
 	return err
 }
 
@@ -40,8 +43,8 @@ func (e *events) dispatch(name string, data json.RawMessage) error {
 	case "READY":
 		return e.onReady(data)
 	case "RESUMED":
-		e.base.Link.Established()
-		e.base.Recheck()
+		e.link.Established()
+		e.link.Recheck()
 	case "MESSAGE_CREATE":
 		e.onMessageCreate(read[message](data))
 	case "MESSAGE_UPDATE":
@@ -232,8 +235,8 @@ func (e *events) onReady(data json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	e.base.Link.Established()
-	e.base.Log.Info("connected", "as", r.User.Username)
+	e.link.Established()
+	e.link.Logger().Info("connected", "as", r.User.Username)
 	e.base.CheckClock()
 	ids := make([]string, 0, len(r.Guilds))
 	for _, g := range r.Guilds {

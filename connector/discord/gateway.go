@@ -24,9 +24,11 @@ type session struct {
 	token   string
 	gateway string // address at which the session starts
 	intents discordgo.Intent
+	shard   *[2]int                                       // its id, and the number of all; nil: the bot has no other
 	timeout time.Duration                                 // from the dial to READY or RESUMED
 	handle  func(name string, data json.RawMessage) error // called with each event in order; the next one waits, and an error ends the connection
 	await   func(what string)                             // called with what the gateway must send next, see platform.Link
+	begun   func()                                        // called with READY or RESUMED
 
 	id            string // empty: the gateway does not know the session yet, or no longer
 	sequence      int64  // of the last handled event
@@ -106,6 +108,7 @@ func (s *session) event(p packet) error {
 		return nil
 	}
 	s.established = true
+	s.begun()
 	s.failedResumes = 0
 	s.ws.Expect(s.interval * 3 / 2) // a dead connection is noticed early, so that it can be resumed
 	s.beat.Reset(s.interval)
@@ -190,10 +193,18 @@ func (s *session) hello(data json.RawMessage) error {
 		return s.send(opResume, map[string]any{"token": s.token, "session_id": s.id, "seq": s.sequence})
 	}
 	s.await("READY of the gateway")
-	return s.send(opIdentify, map[string]any{
-		"token": s.token, "intents": s.intents,
-		"properties": map[string]string{"os": runtime.GOOS, "browser": "cairn", "device": "cairn"},
+	return s.send(opIdentify, identify{
+		Token: s.token, Intents: s.intents, Shard: s.shard,
+		Properties: map[string]string{"os": runtime.GOOS, "browser": "cairn", "device": "cairn"},
 	})
+}
+
+// identify starts a session (Discord, Gateway Events: Identify Structure).
+type identify struct {
+	Token      string            `json:"token"`
+	Intents    discordgo.Intent  `json:"intents"`
+	Shard      *[2]int           `json:"shard,omitempty"`
+	Properties map[string]string `json:"properties"`
 }
 
 // checkedHeartbeat sends one unless the last is unacknowledged: the connection is dead (Discord, Gateway: Heartbeat ACK Event).

@@ -20,8 +20,14 @@ import (
 	"cairn/testkit/wordstest"
 )
 
-// bot is a connector that knows a server, and was never opened.
-func bot(t testing.TB) *Discord {
+// unopened is a connector that was never opened, and the events of its only shard.
+type unopened struct {
+	*Discord
+	events *events
+}
+
+// bot is a connector that knows a server.
+func bot(t testing.TB) unopened {
 	t.Helper()
 	d := check.Must(New(Options{Token: "token"}))(t)
 	d.state.bot.Store(&self{user{ID: "1", Username: "cairn"}, "1"})
@@ -29,7 +35,7 @@ func bot(t testing.TB) *Discord {
 		ID: "9", Name: "Town", Roles: []role{{ID: "9", Name: "@everyone"}, {ID: "5", Name: "helpers"}},
 		Channels: []place{{ID: "20", Name: "general"}}, Members: []member{{User: &user{ID: "1"}, Roles: []string{"5"}}},
 	})
-	return d
+	return unopened{d, d.shards.list()[0].events}
 }
 
 func TestAMessageIsToldInWords(t *testing.T) {

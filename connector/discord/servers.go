@@ -1,35 +1,33 @@
-// How many servers the bot is in: Cairn has one connection, and Discord limits how many servers one may serve.
+// How many servers a shard has: Discord limits how many one connection may serve.
 
 package discord
 
 import (
 	"fmt"
-	"log/slog"
+	"sync/atomic"
+
+	"cairn/connector/platform"
 )
 
 const (
 	maxServers  = 2500 // per connection (Discord, Gateway: Sharding)
 	manyServers = 2000 // from this count on the owner is warned
 
-	oneConnection = "Discord lets one connection serve at most 2500 servers, and Cairn has only one"
-	divide        = "run a second bot for them: another application with its own token, settings and data folder"
+	perConnection = "Discord lets one connection serve at most 2500 servers"
 )
 
-// servers are those that the bot is in. Only the goroutine in Run uses them.
+// servers are those of one shard. Only its goroutine uses them, apart from count.
 type servers struct {
-	log         *slog.Logger
-	ids         map[string]bool
-	recommended int  // number of connections that Discord recommends
-	warned      bool // since there are many
+	link   *platform.Link
+	remedy func() string // see Shards
+	ids    map[string]bool
+	count  atomic.Int64 // of ids
+	warned bool         // since there are many
 }
 
-// crowded warns that the bot will soon be in more servers than it may. recommended: see servers; 0: unknown.
-func crowded(count, recommended int) string {
-	text := fmt.Sprintf("the bot is in %d servers: %s. With more, it stops. Before that, %s", count, oneConnection, divide)
-	if recommended > 1 {
-		text += fmt.Sprintf(" (Discord recommends %d connections)", recommended)
-	}
-	return text
+// crowded warns that a connection will soon have more servers than it may, and says how to get more connections.
+func crowded(count int, remedy string) string {
+	return fmt.Sprintf("a connection of the bot has %d servers, and %s. Before there are more, %s", count, perConnection, remedy)
 }
 
 // reset replaces the servers by those that a new session starts with.
@@ -44,10 +42,14 @@ func (s *servers) add(joined ...string) {
 		s.ids[id] = true
 	}
 	count := len(s.ids)
+	s.count.Store(int64(count))
 	if count >= manyServers && !s.warned {
-		s.log.Warn("many_servers", "servers", count, "most", maxServers, "problem", crowded(count, s.recommended))
+		s.link.Logger().Warn("many_servers", "servers", count, "most", maxServers, "problem", crowded(count, s.remedy()))
 	}
 	s.warned = count >= manyServers
 }
 
-func (s *servers) remove(id string) { delete(s.ids, id) }
+func (s *servers) remove(id string) {
+	delete(s.ids, id)
+	s.count.Store(int64(len(s.ids)))
+}

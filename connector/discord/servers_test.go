@@ -1,4 +1,4 @@
-// One connection may serve 2500 servers: the owner is warned before, and told what to do when there are more.
+// One connection may serve 2500 servers: the owner is warned before, and told how to get more connections.
 
 package discord
 
@@ -14,6 +14,7 @@ import (
 
 func TestManyServersAreWarnedOf(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
+	r.opts.Shards.Count = 1
 	for n := range manyServers - 2 { // and the rig's
 		r.Guild(fmt.Sprint("town ", n))
 	}
@@ -29,9 +30,9 @@ func TestManyServersAreWarnedOf(t *testing.T) {
 	r.until("a warning", func() bool { return strings.Contains(r.Log.String(), "many_servers") })
 	r.converse(r.square, "still there?", 2)
 	check.Equal(t, "warnings", strings.Count(r.Log.String(), "many_servers"), 1)
-	check.Contains(t, "the log", r.Log.String(), "servers=2000 most=2500", "the bot is in 2000 servers", "another application")
+	check.Contains(t, "the log", r.Log.String(), "servers=2000 most=2500", "a connection of the bot has 2000 servers", "set shards = 0 under [discord], for as many as Discord recommends, or at least 2")
 	facts = strings.Join(check.Must(r.newConnector().Check(t.Context()))(t), "\n")
-	check.Contains(t, "what doctor shows", facts, "warning: the bot is in 2001 servers: Discord lets one connection serve at most 2500", "recommends 3 connections")
+	check.Contains(t, "what doctor shows", facts, "connections (shards): 1, Discord recommends 3; about 2001 servers on each", "warning: a connection of the bot has 2001 servers, and Discord lets one connection serve at most 2500", "set shards = 0")
 
 	r.restart()
 	check.Equal(t, "warnings of two sessions", strings.Count(r.Log.String(), "many_servers"), 2)
@@ -39,11 +40,12 @@ func TestManyServersAreWarnedOf(t *testing.T) {
 
 func TestTooManyServersEndRun(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
+	r.opts.Shards.Count = 1
 	for n := range maxServers {
 		r.Guild(fmt.Sprint("town ", n))
 	}
 	err := r.newConnector().Run(r.ctx, nil)
 	check.Error(t, err, platform.SetupError(fatalMessages[4011]))
-	check.ErrorContains(t, "the error", err, "at most 2500 servers, and Cairn has only one", "remove the bot from some servers", "another application")
+	check.ErrorContains(t, "the error", err, "at most 2500 servers", "Set shards = 0 under [discord]", "set a higher number")
 	check.Equal(t, "connections", len(r.Connections()), 1)
 }

@@ -15,7 +15,7 @@ import (
 	"cairn/chat"
 )
 
-// stateCache has no messages and no members. What it returns is a copy. Only the gateway's goroutine changes a server.
+// stateCache has no messages and no members. What it returns is a copy. Only the goroutine of its shard changes a server.
 type stateCache struct {
 	bot    atomic.Pointer[self] // nil: unknown
 	places sync.Map             // by id

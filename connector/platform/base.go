@@ -10,7 +10,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"cairn/channel"
@@ -25,14 +27,16 @@ type Base struct {
 	Log   *slog.Logger
 	Hub   *channel.Hub // set by Serve, before anything that uses it starts
 	Work  *Group       // all goroutines
-	Link  Link         // to the platform; a connector sets its times
+	Link  Link         // to the platform, the first if there are several; a connector sets its times
 	Clock Clock        // of the platform
 
 	// MissedAfter returns after which message, or place of one, a conversation may have missed something, by its newest message
 	// and its first; "" if the newest is older than since. A connector sets it.
 	MissedAfter func(newest, first string, since time.Time) string
 
-	recheck recheck
+	mu    sync.Mutex // guards added
+	added []*Link    // see AddLink
+
 	name    string
 	handled Cache            // commands and button presses already handled, by id
 	unsaved observe.Incident // messages could not be stored
@@ -44,14 +48,59 @@ type Base struct {
 // NewBase returns the base of a connector. log may be nil.
 func NewBase(name string, log *slog.Logger) *Base {
 	log = cmp.Or(log, slog.Default()).With("connector", name)
-	return &Base{Log: log, Work: NewGroup(log), Link: newLink(log), recheck: newRecheck(), name: name}
+	return &Base{Log: log, Work: NewGroup(log), Link: newLink(log), name: name}
 }
 
 // Name returns the first part of the names of the connector's conversations.
 func (b *Base) Name() string { return b.name }
 
-// Connected reports whether the connection to the platform is up.
-func (b *Base) Connected() bool { return b.Link.Connected() }
+// AddLink adds another link to the platform, with the times of the first; see Link for log and covers.
+func (b *Base) AddLink(log *slog.Logger, covers func(conversation string) bool) *Link {
+	first := &b.Link
+	l := &Link{
+		Log: log, Covers: covers, Reason: first.Reason, Pause: Backoff{First: first.Pause.First, Max: first.Pause.Max}, Steady: first.Steady,
+		Patience: first.Patience, Hint: first.Hint, recheck: newRecheck(),
+	}
+	l.recheck.quiet = first.recheck.quiet
+	l.recheck.delay = first.recheck.delay
+	b.mu.Lock()
+	b.added = append(b.added, l)
+	b.mu.Unlock()
+	b.Work.Start(func(ctx context.Context) { b.keepRechecking(ctx, l) })
+	return l
+}
+
+// links returns all links.
+func (b *Base) links() []*Link {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]*Link{&b.Link}, b.added...)
+}
+
+// linkOf returns the link over which the events of a conversation come; nil if there is none.
+func (b *Base) linkOf(conversation string) *Link {
+	for _, l := range b.links() {
+		if l.covers(conversation) {
+			return l
+		}
+	}
+	return nil
+}
+
+// Connected reports whether all connections to the platform are up.
+func (b *Base) Connected() bool {
+	return !slices.ContainsFunc(b.links(), func(l *Link) bool { return !l.Connected() })
+}
+
+// Problem returns what Link.Problem does, of the first link that has one.
+func (b *Base) Problem() string {
+	for _, l := range b.links() {
+		if problem := l.Problem(); problem != "" {
+			return problem
+		}
+	}
+	return ""
+}
 
 // PlatformTime returns what the platform's clock shows when this machine's shows host; see channel.Timekeeper.
 func (b *Base) PlatformTime(host time.Time) time.Time { return b.Clock.At(host) }
@@ -78,7 +127,7 @@ func (b *Base) ClockFacts() []string {
 // Serve calls supervise, which returns when ctx is done, or with an error to fix. All goroutines end before it returns.
 func (b *Base) Serve(ctx context.Context, hub *channel.Hub, client *http.Client, supervise func(ctx context.Context) error) error {
 	b.Hub = hub
-	b.Work.Start(b.keepRechecking)
+	b.Work.Start(func(ctx context.Context) { b.keepRechecking(ctx, &b.Link) })
 	err := supervise(ctx)
 	b.Work.Close()
 	client.CloseIdleConnections()

@@ -3,6 +3,7 @@
 package platform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,12 +27,13 @@ type SetupError string
 
 func (e SetupError) Error() string { return string(e) }
 
-// Link keeps a connector connected.
+// Link keeps a connector connected: one connection after another.
 type Link struct {
-	Log    *slog.Logger
-	Reason func(err error) string // an error with another reason than the last is a new incident; nil: none is
-	Pause  Backoff                // before the next connection
-	Steady time.Duration          // a connection that lasts this long works: the next one follows without a pause
+	Log    *slog.Logger                   // until SetLog
+	Covers func(conversation string) bool // whether the events of a conversation come over this link; nil: those of all do
+	Reason func(err error) string         // an error with another reason than the last is a new incident; nil: none is
+	Pause  Backoff                        // before the next connection
+	Steady time.Duration                  // a connection that lasts this long works: the next one follows without a pause
 
 	Patience time.Duration // how long each step of a connection may take, see Await; 0: 10 seconds
 	Hint     string        // what to check when the platform does not answer
@@ -45,13 +47,24 @@ type Link struct {
 	since     atomic.Pointer[time.Time] // when the latest connection was established; nil: none was yet
 	steady    *time.Timer               // ends the incident; nil: the latest connection is not established
 	silence   silence
+	recheck   recheck
+	renamed   atomic.Pointer[slog.Logger] // see SetLog; nil: Log
 }
 
 // newLink returns a link that is back soon after an outage: people wait. Discord limits new sessions and Slack limits requests, which
 // the connectors obey apart from this; Discord has no daily limit for resumed sessions.
 func newLink(log *slog.Logger) Link {
-	return Link{Log: log, Pause: Backoff{First: time.Second, Max: maxPause}, Steady: 5 * time.Second}
+	return Link{Log: log, Pause: Backoff{First: time.Second, Max: maxPause}, Steady: 5 * time.Second, recheck: newRecheck()}
 }
+
+// SetLog has the link log to another logger from now on.
+func (l *Link) SetLog(log *slog.Logger) { l.renamed.Store(log) }
+
+// Logger returns where the link logs.
+func (l *Link) Logger() *slog.Logger { return cmp.Or(l.renamed.Load(), l.Log) }
+
+// covers reports whether the events of a conversation come over this link.
+func (l *Link) covers(conversation string) bool { return l.Covers == nil || l.Covers(conversation) }
 
 const maxPause = 8 * time.Second // between two connections
 
@@ -75,7 +88,7 @@ func (l *Link) Established() {
 	if l.steady == nil {
 		l.steady = time.AfterFunc(l.Steady, func() {
 			if l.failing.End() {
-				l.Log.Info("connection_recovered")
+				l.Logger().Info("connection_recovered")
 			}
 		})
 	}
@@ -115,7 +128,7 @@ func (l *Link) Keep(ctx context.Context, connect func(ctx context.Context) error
 		if setup, ok := errors.AsType[SetupError](err); ok {
 			return setup
 		}
-		l.Log.Debug("connection_lost", "error", err)
+		l.Logger().Debug("connection_lost", "error", err)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -123,7 +136,7 @@ func (l *Link) Keep(ctx context.Context, connect func(ctx context.Context) error
 			l.Pause.Reset()
 			continue
 		case !established || l.Pause.next > 0: // a single lost connection is normal
-			l.Log.Log(ctx, l.failed(silent, err), "connection_failed", "error", err)
+			l.Logger().Log(ctx, l.failed(silent, err), "connection_failed", "error", err)
 		}
 		_ = Sleep(ctx, l.Pause.Next()) // its error ends the loop
 	}

@@ -56,30 +56,31 @@ func newRecheck() recheck {
 }
 
 // NoteEvent reports that an event has arrived.
-func (b *Base) NoteEvent() {
+func (l *Link) NoteEvent() {
 	now := time.Now()
-	b.recheck.last.Store(&now)
-	signal(b.recheck.event)
+	l.recheck.last.Store(&now)
+	signal(l.recheck.event)
 }
 
 // Missed ends a connection that is proven deaf: a message was written while it was established and, though no event has arrived
 // since then and it would be late by now, was found in the history alone.
 func (b *Base) Missed(conversation string, newest time.Time) {
-	since := b.Link.since.Load()
-	if !b.Connected() || since == nil {
+	l := b.linkOf(conversation)
+	if l == nil || !l.Connected() {
 		return
 	}
+	since := l.since.Load() // when it became connected
 	quietSince := *since
-	if last := b.recheck.last.Load(); last != nil && last.After(quietSince) {
+	if last := l.recheck.last.Load(); last != nil && last.After(quietSince) {
 		quietSince = *last
 	}
-	margin := min(clockMargin, b.recheck.delay)
-	late := b.Clock.Now().Sub(newest) >= b.recheck.delay
-	if !late || newest.Sub(b.Clock.At(quietSince)) <= margin || !b.recheck.renew.take() {
+	margin := min(clockMargin, l.recheck.delay)
+	late := b.Clock.Now().Sub(newest) >= l.recheck.delay
+	if !late || newest.Sub(b.Clock.At(quietSince)) <= margin || !l.recheck.renew.take() {
 		return
 	}
-	b.Log.Warn("connection_deaf", "conversation", conversation, "quiet", time.Since(quietSince).Round(time.Second), "effect", "a new connection")
-	b.Link.End(ErrDeaf)
+	l.Logger().Warn("connection_deaf", "conversation", conversation, "quiet", time.Since(quietSince).Round(time.Second), "effect", "a new connection")
+	l.End(ErrDeaf)
 }
 
 // take reports whether a connection may be ended, and has the next one wait.
@@ -99,12 +100,12 @@ func (d *deafness) take() bool {
 }
 
 // Recheck has the places that were active in the last hour look for what they missed, in a minute.
-func (b *Base) Recheck() { signal(b.recheck.requested) }
+func (l *Link) Recheck() { signal(l.recheck.requested) }
 
 // RecheckAfter sets how long nothing arrives before a recheck, and how long each waits. Tests set shorter times.
 func (b *Base) RecheckAfter(quiet, delay time.Duration) {
-	b.recheck.quiet = quiet
-	b.recheck.delay = delay
+	b.Link.recheck.quiet = quiet
+	b.Link.recheck.delay = delay
 }
 
 func signal(c chan<- struct{}) {
@@ -114,28 +115,28 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// keepRechecking rechecks whenever it is time, until ctx ends.
-func (b *Base) keepRechecking(ctx context.Context) {
+// keepRechecking rechecks the places of a link whenever it is time, until ctx ends.
+func (b *Base) keepRechecking(ctx context.Context, l *Link) {
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 			return
-		case <-b.recheck.event:
+		case <-l.recheck.event:
 			continue
-		case <-b.recheck.requested:
-		case <-time.After(b.recheck.quiet):
+		case <-l.recheck.requested:
+		case <-time.After(l.recheck.quiet):
 		}
-		if Sleep(ctx, b.recheck.delay) == nil && b.Connected() {
-			b.recheckActive(ctx)
+		if Sleep(ctx, l.recheck.delay) == nil && l.Connected() {
+			b.recheckActive(ctx, l)
 		}
 	}
 }
 
-func (b *Base) recheckActive(ctx context.Context) {
+func (b *Base) recheckActive(ctx context.Context, l *Link) {
 	since := b.Clock.Now().Add(-activeTime)
 	var active []channel.Gap
 	b.Store(ctx, func() (err error) {
-		active, err = channel.GapsToRecheck(ctx, b.Hub, b.name, maxRechecked, func(newest, first string) string { return b.MissedAfter(newest, first, since) })
+		active, err = channel.GapsToRecheck(ctx, b.Hub, b.name, l.Covers, maxRechecked, func(newest, first string) string { return b.MissedAfter(newest, first, since) })
 		return err
 	})
 	for _, place := range active {

@@ -62,7 +62,7 @@ func (l *Link) late(what string, limit time.Duration) {
 	s.again = true
 	s.mu.Unlock()
 	level := l.begin(silentPlatform)
-	l.Log.Log(context.Background(), level, "connection_silent", "waits_for", what, "after", limit.String(), "hint", l.Hint)
+	l.Logger().Log(context.Background(), level, "connection_silent", "waits_for", what, "after", limit.String(), "hint", l.Hint)
 }
 
 // Problem says why there is no connection, if that is because the platform does not answer; else it is empty.
@@ -99,6 +99,3 @@ func (l *Link) answered() {
 	s.missed = ""
 	s.again = false
 }
-
-// Problem returns what Link.Problem does.
-func (b *Base) Problem() string { return b.Link.Problem() }

@@ -58,7 +58,7 @@ type backfill struct {
 
 // onHello stores which conversations may have a gap before the first event of a socket, and has them backfilled.
 func (b *backfill) onHello(ctx context.Context) error {
-	gaps, err := b.base.Hub.Away(ctx, Name, gapAfter(b.base.Clock.Now()))
+	gaps, err := b.base.Hub.Away(ctx, Name, nil, gapAfter(b.base.Clock.Now()))
 	if err != nil {
 		return fmt.Errorf("note what may have been missed: %w", err)
 	}
@@ -91,7 +91,7 @@ func (b *backfill) noteDropped(since time.Time) {
 		}
 		var gaps []channel.Gap
 		if b.base.Store(ctx, func() (err error) {
-			gaps, err = b.base.Hub.Away(ctx, Name, gapAfter(since))
+			gaps, err = b.base.Hub.Away(ctx, Name, nil, gapAfter(since))
 			return err
 		}) {
 			b.start(gaps, since)

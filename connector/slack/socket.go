@@ -96,7 +96,7 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 	if json.Unmarshal(message, &r) != nil {
 		return nil // not an envelope, so it needs no acknowledgement
 	}
-	k.base.NoteEvent()
+	k.base.Link.NoteEvent()
 	switch r.Type {
 	case socketmode.RequestTypeHello:
 		if !k.draining.Load() { // otherwise nothing was missed in between

@@ -3,6 +3,7 @@
 package discordtest
 
 import (
+	"maps"
 	"strconv"
 	"time"
 )
@@ -58,5 +59,12 @@ func (s *Server) LoseShard(id int) {
 		if c.session != nil && c.session.shard[0] == id {
 			w.invalidate(c, false)
 		}
+	})
+}
+
+// ForgetShard does what Forget does, to the session of one shard.
+func (s *Server) ForgetShard(id int) {
+	s.do(func(w *world) {
+		maps.DeleteFunc(w.sessions, func(_ string, s *session) bool { return s.shard[0] == id })
 	})
 }
