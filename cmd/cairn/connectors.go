@@ -40,7 +40,12 @@ type outerConnector interface {
 var (
 	_ outerConnector = (*discord.Discord)(nil)
 	_ outerConnector = (*slack.Slack)(nil)
+
+	_ shardedConnector = (*discord.Discord)(nil)
 )
+
+// shardedConnector is a connector with several connections to its platform.
+type shardedConnector interface{ Status() discord.Status }
 
 var errNoConnector = errors.New("no connector to start: set DISCORD_TOKEN for Discord, or SLACK_BOT_TOKEN and SLACK_APP_TOKEN for Slack " +
 	"(docs/discord.md and docs/slack.md); without tokens, use `cairn chat`")
@@ -55,7 +60,7 @@ func openConnectors(s *config.Settings, dashboard bool, log *slog.Logger) (conne
 	}
 	if token != "" {
 		connector, err := discord.New(discord.Options{
-			Token: token, APIBase: s.Discord.APIBase, MentionOnly: !s.Discord.MessageContent,
+			Token: token, APIBase: s.Discord.APIBase, MentionOnly: !s.Discord.MessageContent, Shards: discord.Shards{Count: s.Discord.Shards},
 			AttachmentTokens: s.AttachmentTokens, Pictures: s.Pictures, CatchUp: catchUp, Log: log,
 		})
 		if err != nil {

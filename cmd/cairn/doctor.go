@@ -190,7 +190,10 @@ func (d *doctor) runningBot(ctx context.Context) {
 		d.report("bot", nil, "it runs and is ready")
 	}
 	for _, part := range found.Parts {
-		if !part.OK {
+		switch {
+		case part.OK && part.Why != "":
+			d.report("bot", nil, part.Part+": "+part.Why)
+		case !part.OK:
 			d.report("bot", fmt.Errorf("it runs, and is not ready: %s: %s", part.Part, part.Why))
 		}
 	}

@@ -155,6 +155,11 @@ func (h *health) ready(ctx context.Context) state {
 		s.Parts[len(s.Parts)-1].Why = counted(int(stats.Dropped), "piece", "pieces") + " of replies could not be sent; the log says why"
 	}
 	s.add("model", stats.Failing >= modelDown, fmt.Sprintf("the last %d turns failed; the log says why", stats.Failing))
+	for _, connector := range h.connectors {
+		if c, ok := connector.(shardedConnector); ok {
+			s.Parts = append(s.Parts, web.Part{Part: connector.Name() + " shards", OK: true, Why: c.Status().String()})
+		}
+	}
 	if h.upkeep.On() {
 		s.Parts = append(s.Parts, web.Part{Part: "upkeep", OK: true, Why: "backups or the erasure fail; the log says why"})
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,6 +16,7 @@ import (
 	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/compactor"
+	"cairn/connector/discord"
 	"cairn/internal/hooks"
 	"cairn/internal/observe"
 	"cairn/llm/prices"
@@ -258,6 +260,9 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 	send(prometheus.CounterValue, "replies_dropped_total", "Pieces of replies that were dropped.", float64(stats.Dropped), nil)
 	for _, connector := range h.connectors {
 		gaugeOf("connector_connected", "1 if the connector is connected.", boolean[connector.Connected()], "connector", connector.Name())
+		if c, ok := connector.(shardedConnector); ok {
+			collectShards(c.Status(), gaugeOf, gauge)
+		}
 	}
 	v, readable := h.readVitals()
 	gauge("database_readable", "1 if the database could be read; if not, the numbers about it are old.", boolean[readable])
@@ -271,6 +276,18 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 	gaugeOf("database_bytes", "Size of the database, and of its write-ahead log.", float64(v.Bytes), "file", "database")
 	gaugeOf("database_bytes", "Size of the database, and of its write-ahead log.", float64(v.LogBytes), "file", "log")
 	gauge("disk_free_bytes", "Free space on the disk of the database.", float64(v.Free))
+}
+
+// collectShards sends what is known of Discord's shards that this process opens.
+func collectShards(now discord.Status, gaugeOf func(name, help string, value float64, label, is string), gauge func(name, help string, value float64)) {
+	for _, shard := range now.Shards {
+		id := strconv.Itoa(shard.ID)
+		gaugeOf("discord_shard_connected", "1 if the shard, a connection to Discord, is connected.", boolean[shard.Connected], "shard", id)
+		gaugeOf("discord_shard_servers", "Servers on the shard; Discord accepts 2500.", float64(shard.Servers), "shard", id)
+	}
+	if now.Starts > 0 {
+		gauge("discord_session_starts_left", "Sessions that Discord still lets the bot start today.", float64(now.StartsLeft))
+	}
 }
 
 // readVitals reads the database; no conversation waits for it. Concurrent requests share one read. If

@@ -236,7 +236,7 @@ func (e *events) onReady(data json.RawMessage) error {
 		return err
 	}
 	e.link.Established()
-	e.link.Logger().Info("connected", "as", r.User.Username)
+	e.link.CurrentLog().Info("connected", "as", r.User.Username)
 	e.base.CheckClock()
 	ids := make([]string, 0, len(r.Guilds))
 	for _, g := range r.Guilds {

@@ -44,7 +44,7 @@ func (s *servers) add(joined ...string) {
 	count := len(s.ids)
 	s.count.Store(int64(count))
 	if count >= manyServers && !s.warned {
-		s.link.Logger().Warn("many_servers", "servers", count, "most", maxServers, "problem", crowded(count, s.remedy()))
+		s.link.CurrentLog().Warn("many_servers", "servers", count, "most", maxServers, "problem", crowded(count, s.remedy()))
 	}
 	s.warned = count >= manyServers
 }

@@ -109,7 +109,7 @@ func (s *shard) awaitStart(ctx context.Context, found gateway) (gateway, error) 
 	for found.URL == "" || !found.allowsStart() {
 		if found.URL != "" {
 			wait := max(found.Start.resetAfter(), time.Second) // an answer at the moment of the reset may say 0
-			s.link.Logger().Warn("session_limit_reached", "wait", wait.Round(time.Second), "until", time.Now().Add(wait).Round(time.Second), "limit", found.Start.Total)
+			s.link.CurrentLog().Warn("session_limit_reached", "wait", wait.Round(time.Second), "until", time.Now().Add(wait).Round(time.Second), "limit", found.Start.Total)
 			if err := s.starts.sleep(ctx, wait); err != nil {
 				return found, err
 			}

@@ -60,8 +60,8 @@ func newLink(log *slog.Logger) Link {
 // SetLog has the link log to another logger from now on.
 func (l *Link) SetLog(log *slog.Logger) { l.renamed.Store(log) }
 
-// Logger returns where the link logs.
-func (l *Link) Logger() *slog.Logger { return cmp.Or(l.renamed.Load(), l.Log) }
+// CurrentLog returns where the link logs.
+func (l *Link) CurrentLog() *slog.Logger { return cmp.Or(l.renamed.Load(), l.Log) }
 
 // covers reports whether the events of a conversation come over this link.
 func (l *Link) covers(conversation string) bool { return l.Covers == nil || l.Covers(conversation) }
@@ -88,7 +88,7 @@ func (l *Link) Established() {
 	if l.steady == nil {
 		l.steady = time.AfterFunc(l.Steady, func() {
 			if l.failing.End() {
-				l.Logger().Info("connection_recovered")
+				l.CurrentLog().Info("connection_recovered")
 			}
 		})
 	}
@@ -128,7 +128,7 @@ func (l *Link) Keep(ctx context.Context, connect func(ctx context.Context) error
 		if setup, ok := errors.AsType[SetupError](err); ok {
 			return setup
 		}
-		l.Logger().Debug("connection_lost", "error", err)
+		l.CurrentLog().Debug("connection_lost", "error", err)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -136,7 +136,7 @@ func (l *Link) Keep(ctx context.Context, connect func(ctx context.Context) error
 			l.Pause.Reset()
 			continue
 		case !established || l.Pause.next > 0: // a single lost connection is normal
-			l.Logger().Log(ctx, l.failed(silent, err), "connection_failed", "error", err)
+			l.CurrentLog().Log(ctx, l.failed(silent, err), "connection_failed", "error", err)
 		}
 		_ = Sleep(ctx, l.Pause.Next()) // its error ends the loop
 	}

@@ -79,7 +79,7 @@ func (b *Base) Missed(conversation string, newest time.Time) {
 	if !late || newest.Sub(b.Clock.At(quietSince)) <= margin || !l.recheck.renew.take() {
 		return
 	}
-	l.Logger().Warn("connection_deaf", "conversation", conversation, "quiet", time.Since(quietSince).Round(time.Second), "effect", "a new connection")
+	l.CurrentLog().Warn("connection_deaf", "conversation", conversation, "quiet", time.Since(quietSince).Round(time.Second), "effect", "a new connection")
 	l.End(ErrDeaf)
 }
 

@@ -62,7 +62,7 @@ func (l *Link) late(what string, limit time.Duration) {
 	s.again = true
 	s.mu.Unlock()
 	level := l.begin(silentPlatform)
-	l.Logger().Log(context.Background(), level, "connection_silent", "waits_for", what, "after", limit.String(), "hint", l.Hint)
+	l.CurrentLog().Log(context.Background(), level, "connection_silent", "waits_for", what, "after", limit.String(), "hint", l.Hint)
 }
 
 // Problem says why there is no connection, if that is because the platform does not answer; else it is empty.
