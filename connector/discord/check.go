@@ -13,6 +13,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -118,7 +119,7 @@ func (d *Discord) shardFacts(ctx context.Context, servers int) (facts []string) 
 	if limit == nil {
 		return facts
 	}
-	fact := fmt.Sprintf("new sessions that Discord still accepts: %d of %d; all again from %s", limit.Remaining, limit.Total, time.Now().Add(limit.resetAfter()).Format(time.DateTime))
+	fact := fmt.Sprintf("new sessions that Discord still accepts: %d of %d; all again from %s", limit.Remaining, limit.Total, chat.Time(time.Now().Add(limit.resetAfter())))
 	if limit.Remaining < count { // a restart needs one for each connection
 		fact = "warning: " + fact + ". Do not restart cairn before: each connection needs one"
 	}

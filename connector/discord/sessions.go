@@ -27,8 +27,8 @@ type shard struct {
 	link    *platform.Link
 	servers *servers
 	events  *events
-	tried   func()          // closes triedOnce
-	first   <-chan struct{} // closed once the first session has begun, or failed
+	tried   chan struct{} // closed once the first session has begun, or failed
+	endTry  func()        // closes tried, once
 
 	pause        platform.Backoff // see noteIdentify
 	lastIdentify time.Time        // when the latest session began
@@ -124,7 +124,7 @@ func (s *shard) newSession(ctx context.Context) (created *session, err error) {
 			s.starts.noteStart()
 		}
 		bucket <- next
-		s.tried()
+		s.endTry()
 	}
 	err = platform.Sleep(ctx, time.Until(next))
 	if err == nil {

@@ -62,10 +62,10 @@ func newShards(s *shards) *shards {
 // add adds a shard, which does nothing before keep.
 func (s *shards) add(id int, link *platform.Link) *shard {
 	servers := &servers{link: link, remedy: func() string { return s.which.remedy(int(s.count.Load())) }, ids: make(map[string]bool)}
-	first := make(chan struct{})
+	tried := make(chan struct{})
 	added := &shard{
 		shards: s, id: id, link: link, servers: servers, events: s.newEvents(link, servers),
-		first: first, tried: sync.OnceFunc(func() { close(first) }),
+		tried: tried, endTry: sync.OnceFunc(func() { close(tried) }),
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,8 +100,8 @@ func (s *shards) covers(id int) func(conversation string) bool {
 func (s *shards) supervise(ctx context.Context) error {
 	s.base.Work.Open(ctx)
 	err := s.list()[0].keep(s.base.Work.Ctx)
-	if broken, ok := errors.AsType[platform.SetupError](context.Cause(s.base.Work.Ctx)); ok { // of another shard
-		return broken
+	if err == nil && ctx.Err() == nil { // another shard has ended all, see serve
+		err = context.Cause(s.base.Work.Ctx)
 	}
 	return err
 }
@@ -139,15 +139,22 @@ func (s *shards) startOthers(ctx context.Context) {
 				break
 			}
 			select {
-			case <-before.first:
+			case <-before.tried:
 			case <-ctx.Done():
 				return
 			}
 		}
-		s.base.Work.Start(func(ctx context.Context) {
-			if err := shard.keep(ctx); err != nil {
-				s.base.Work.Cancel(err) // which supervise returns
-			}
-		})
+		s.base.Work.Start(shard.serve)
 	}
+}
+
+// serve keeps the shard connected until ctx is done. An error that a person has to fix, or a panic, ends all shards.
+func (s *shard) serve(ctx context.Context) {
+	err := errors.New("a shard has panicked; the log says where")
+	defer func() {
+		if err != nil {
+			s.base.Work.Cancel(err) // which supervise returns
+		}
+	}()
+	err = s.keep(ctx)
 }

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"fmt"
 	"time"
+
+	"cairn/chat"
 )
 
 // Status is the state of the connections.
@@ -66,5 +68,5 @@ func (s *starts) problem() string {
 	if s.waiting == 0 {
 		return ""
 	}
-	return fmt.Sprintf("all %d session starts of the day are used: Discord accepts no new session before %s", s.total, s.resetAt.Format(time.DateTime))
+	return fmt.Sprintf("all %d session starts of the day are used: Discord accepts no new session before %s", s.total, chat.Time(s.resetAt))
 }
