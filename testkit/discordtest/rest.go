@@ -207,10 +207,10 @@ func (q query) decode(v any) {
 
 // getGatewayBot: Discord, Gateway: Get Gateway Bot.
 func (w *world) getGatewayBot(query) any {
-	w.renewIdentifies()
+	after := w.identifiesResetAfter()
 	limit := map[string]int{
 		"total": w.options.IdentifyLimit, "remaining": max(0, w.options.IdentifyLimit-w.identifies),
-		"reset_after": int(time.Until(w.resetAt).Milliseconds()), "max_concurrency": w.options.MaxConcurrency,
+		"reset_after": int(after.Milliseconds()), "max_concurrency": w.options.MaxConcurrency,
 	}
 	return map[string]any{"url": w.gatewayURL(), "shards": cmp.Or(w.options.Shards, 1+len(w.guilds)/1000), "session_start_limit": limit}
 }

@@ -31,7 +31,7 @@ type Options struct {
 	NonceLife       time.Duration // of an enforced nonce; 0: 5 min
 	IdentifyEvery   time.Duration // minimum time between two IDENTIFYs of one bucket, 5 s on Discord; 0: not enforced, so that tests need not wait
 	IdentifyLimit   int           // IDENTIFYs until the token is reset; 0: 1000
-	IdentifyReset   time.Duration // after which that limit starts anew; 0: 4 h
+	IdentifyReset   time.Duration // from the first of them, after which that limit starts anew; 0: 4 h
 	MaxConcurrency  int           // buckets of shards, by id, which may send IDENTIFY side by side; 0: 1
 	Shards          int           // recommended number; 0: one per 1000 servers, and one more (judgement)
 	ShardMultiple   int           // of which the number of shards must be a multiple, as for large bots; 0: 1

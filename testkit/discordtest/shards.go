@@ -19,19 +19,23 @@ func ShardOf(guild string, shards int) int {
 
 // countIdentify counts an IDENTIFY of any shard; RESUMEs do not count. One too many resets the token (Discord, Gateway: Identifying).
 func (w *world) countIdentify() {
-	w.renewIdentifies()
+	if w.identifiesResetAfter() == w.options.IdentifyReset {
+		w.resetAt = time.Now().Add(w.options.IdentifyReset) // that it begins with the first is judgement
+	}
 	w.identifies++
 	if w.identifies > w.options.IdentifyLimit {
 		w.resetToken()
 	}
 }
 
-// renewIdentifies starts the count anew when it is time (Discord, Gateway: Session Start Limit Structure, reset_after).
-func (w *world) renewIdentifies() {
-	if now := time.Now(); now.After(w.resetAt) {
+// identifiesResetAfter returns when the count starts anew (Discord, Gateway: Session Start Limit Structure, reset_after).
+func (w *world) identifiesResetAfter() time.Duration {
+	left := time.Until(w.resetAt)
+	if left <= 0 {
 		w.identifies = 0
-		w.resetAt = now.Add(w.options.IdentifyReset)
+		return w.options.IdentifyReset
 	}
+	return left
 }
 
 // served returns the number of guilds of a session.

@@ -46,7 +46,7 @@ type gateway struct {
 	open        map[*connection]struct{}
 	connections []*Connection
 	identifies  int
-	resetAt     time.Time         // when the count of IDENTIFYs starts anew
+	resetAt     time.Time         // when the count of IDENTIFYs starts anew; zero: none was counted
 	lastStart   map[int]time.Time // of the last IDENTIFY, by bucket
 	tokenReset  bool
 }
@@ -58,9 +58,7 @@ func newWorld(o Options) world {
 			users: map[string]*discordgo.User{}, guilds: map[string]*discordgo.Guild{}, channels: map[string]*discordgo.Channel{},
 			messages: map[string][]*Message{}, files: map[string]File{}, interactions: map[string]*Interaction{},
 		},
-		gateway: gateway{
-			sessions: map[string]*session{}, open: map[*connection]struct{}{}, lastStart: map[int]time.Time{}, resetAt: time.Now().Add(o.IdentifyReset),
-		},
+		gateway: gateway{sessions: map[string]*session{}, open: map[*connection]struct{}{}, lastStart: map[int]time.Time{}},
 	}
 	w.bot = &discordgo.User{ID: w.newID(), Username: "bot", Discriminator: "0000", Bot: true}
 	w.users[w.bot.ID] = w.bot
