@@ -152,7 +152,7 @@ func TestHostileTextInConversation(t *testing.T) {
 			m.Attachments = []chat.Attachment{{Kind: "file", Name: trick.Text, Caption: trick.Text, Text: trick.Text}}
 		}
 		r.deliverMessage(m)
-		want = append(want, "user: "+strings.ToValidUTF8(m.Text, "\ufffd"))
+		want = append(want, "user: "+strings.ToValidUTF8(strings.ReplaceAll(m.Text, "\x00", "\ufffd"), "\ufffd"))
 	}
 	r.waitForReplies()
 	check.NoError(t, r.hub.Drain(t.Context()))

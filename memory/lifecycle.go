@@ -140,7 +140,7 @@ func ForgetFrom(c *store.Conversation, tx *store.Tx, seq int64, lose func(store.
 		}
 		memories.DropSource(m.ID, seq)
 		if len(m.Sources) > 1 && m.By != byExtractive {
-			if memories.LoseFact(m) {
+			if c.Facts(tx).Lose(m) {
 				changed = append(changed, m.ID)
 			}
 			changed = append(changed, settle(c, tx, m)...)

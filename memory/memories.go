@@ -175,7 +175,7 @@ func insertMemory(c *store.Conversation, tx *store.Tx, d draft) (id int64) {
 func confirmMemory(c *store.Conversation, tx *store.Tx, id int64, d draft) {
 	m := tx.Memories().Get(id)
 	if m.Slot == "" && d.Slot != "" { // who saved it first did not say what it states
-		c.Memories(tx).GainFact(m, d.Fact)
+		c.Facts(tx).Gain(m, d.Fact)
 		m.Fact = d.Fact
 	}
 	added := c.Memories(tx).AddSources(id, seqsOf(d.sources), statesAll(d.Fact, m.Fact))

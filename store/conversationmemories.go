@@ -51,31 +51,6 @@ func (ms ConversationMemories) AddSources(id int64, seqs []int64, fact bool) (ad
 	return added
 }
 
-// GainFact gives a memory a fact, which none of its messages so far says.
-func (ms ConversationMemories) GainFact(m Memory, fact Fact) {
-	if ms.Reword(m, m.Content, fact) {
-		ms.tx.do("UPDATE memory_sources SET fact = 0 WHERE memory = ?", m.ID)
-	}
-}
-
-// LoseFact removes the fact of a memory unless one of its messages says it, and reports whether it did. The memory is current again if
-// another value had superseded it.
-func (ms ConversationMemories) LoseFact(m Memory) bool {
-	lost := ms.tx.changed(`UPDATE memories SET attribute = '', value = '', slot = '', since = '', until = '', also = ?1, in_doubt = 0
-		WHERE id = ?2 AND (slot <> '' OR since <> '' OR until <> '' OR also <> ?1)
-		AND NOT EXISTS (SELECT 1 FROM memory_sources WHERE memory = ?2 AND fact = 1)`, toJSON(Fact{}.Also), m.ID)
-	if !lost {
-		return false
-	}
-	ms.tx.do(`UPDATE memories SET state = CASE WHEN state = 'superseded' THEN 'active' ELSE state END, superseded_by = NULL, by_rule = 0,
-		forgotten_from = CASE WHEN forgotten_from = 'superseded' THEN 'active' ELSE forgotten_from END
-		WHERE id = ? AND by_rule = 1 AND (state <> 'superseded' OR `+noOtherSays+")", m.ID)
-	unindexMemory(ms.tx, ms.c.id, m)
-	m.Fact = Fact{}
-	indexMemory(ms.tx, m)
-	return true
-}
-
 // Sources counts those of the messages that a memory comes from.
 func (ms ConversationMemories) Sources(id int64, seqs []int64) int {
 	return getValue[int](ms.tx, `SELECT count(*) FROM memory_sources

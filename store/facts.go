@@ -73,6 +73,31 @@ func (fs Facts) WithCovered(ids []int64) []Memory {
 	return fs.tx.memories("WHERE m.id IN ("+covered+") ORDER BY m.id", listOf(ids))
 }
 
+// Gain gives a memory a fact, which none of its messages so far says.
+func (fs Facts) Gain(m Memory, fact Fact) {
+	if fs.c.Memories(fs.tx).Reword(m, m.Content, fact) {
+		fs.tx.do("UPDATE memory_sources SET fact = 0 WHERE memory = ?", m.ID)
+	}
+}
+
+// Lose removes the fact of a memory unless one of its messages says it, and reports whether it did. The memory is current again if
+// another value had superseded it.
+func (fs Facts) Lose(m Memory) bool {
+	lost := fs.tx.changed(`UPDATE memories SET attribute = '', value = '', slot = '', since = '', until = '', also = ?1, in_doubt = 0
+		WHERE id = ?2 AND (slot <> '' OR since <> '' OR until <> '' OR also <> ?1)
+		AND NOT EXISTS (SELECT 1 FROM memory_sources WHERE memory = ?2 AND fact = 1)`, toJSON(Fact{}.Also), m.ID)
+	if !lost {
+		return false
+	}
+	fs.tx.do(`UPDATE memories SET state = CASE WHEN state = 'superseded' THEN 'active' ELSE state END, superseded_by = NULL, by_rule = 0,
+		forgotten_from = CASE WHEN forgotten_from = 'superseded' THEN 'active' ELSE forgotten_from END
+		WHERE id = ? AND by_rule = 1 AND (state <> 'superseded' OR `+noOtherSays+")", m.ID)
+	unindexMemory(fs.tx, fs.c.id, m)
+	m.Fact = Fact{}
+	indexMemory(fs.tx, m)
+	return true
+}
+
 // Settle writes what became of memories that fill a slot. One that says the same as another current memory stays superseded.
 func (fs Facts) Settle(all []Settled) {
 	all = fs.changed(all)

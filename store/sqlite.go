@@ -25,6 +25,7 @@ func File(dir string) string { return filepath.Join(dir, databaseName) }
 // sqlite is the file of a store.
 type sqlite struct {
 	store   *Store
+	dir     string // as it was named
 	path    string
 	file    fs.FileInfo  // identifies the file that was opened
 	logFile fs.FileInfo  // the same of its write-ahead log; nil: it had none
@@ -36,17 +37,16 @@ type sqlite struct {
 }
 
 func (s *sqlite) open(ctx context.Context) (write, read *sql.DB, err error) {
-	dir := filepath.Dir(s.path)
 	if s.store.shared {
 		err = checkExists(s.path)
 	} else {
-		s.unlock, err = prepare(ctx, dir, s.path)
+		s.unlock, err = prepare(ctx, s.dir, s.path)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	if !s.store.shared { // VACUUM's temporary file, where checkRoom looks; SQLite reads this when it is first used
-		_ = os.Setenv("SQLITE_TMPDIR", dir)
+		_ = os.Setenv("SQLITE_TMPDIR", filepath.Dir(s.path))
 	}
 	write = open(s.path, writerPragmas)
 	write.SetMaxOpenConns(1)
@@ -63,7 +63,7 @@ func (s *sqlite) open(ctx context.Context) (write, read *sql.DB, err error) {
 		s.logFile = fileOf(s.path + "-wal")
 	}
 	if err != nil {
-		return write, read, fmt.Errorf("open data folder %s: %w", dir, explain(err))
+		return write, read, fmt.Errorf("open data folder %s: %w", s.dir, explain(err))
 	}
 	return write, read, nil
 }

@@ -70,7 +70,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		if err != nil {
 			return nil, fmt.Errorf("data folder %s: %w", o.Dir, err)
 		}
-		s.engine = &sqlite{store: s, path: path}
+		s.engine = &sqlite{store: s, dir: o.Dir, path: path}
 	} else {
 		s.engine = &postgreSQL{store: s, address: o.Postgres, schema: o.Schema}
 	}

@@ -3,7 +3,6 @@
 package store
 
 import (
-	"cairn/store/postgres"
 	"cmp"
 	"context"
 	"database/sql"
@@ -13,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"cairn/store/postgres"
 )
 
 // Tx is a transaction on its own connection. Its first error ends it, see Fail. It does what an sql.Tx does, but without

@@ -134,7 +134,7 @@ func (w *talk) look(rt *rapid.T) {
 	check.Must(w.s.Upkeep().Vitals(ctx))(rt)
 	check.Must(w.s.Unfinished(ctx))(rt)
 	check.Must(w.c(rt).Compactions().Load(ctx))(rt)
-	check.NoError(rt, check.ErrorOf(w.s.Away(ctx, "discord", func(newest, _ string) string { return newest })))
+	check.NoError(rt, check.ErrorOf(w.s.Away(ctx, "discord", func(string) bool { return true }, func(newest, _ string) string { return newest })))
 }
 
 // After random talk, memories, questions, edits and deletions, each statement has had the same result on both.

@@ -30,7 +30,7 @@ type Cluster struct {
 }
 
 // errMissing says why there is no cluster.
-var errMissing = errors.New("PostgreSQL is not installed: initdb and postgres are in no folder of PATH")
+var errMissing = errors.New("PostgreSQL is not installed: there is no initdb and postgres")
 
 // started is set once the shared cluster was asked for.
 var started atomic.Bool
@@ -38,13 +38,20 @@ var started atomic.Bool
 // shared is the cluster of a test binary.
 var shared = sync.OnceValues(func() (*Cluster, error) {
 	started.Store(true)
-	for _, program := range []string{"initdb", "postgres"} {
-		if _, err := exec.LookPath(program); err != nil {
-			return nil, errMissing
-		}
-	}
 	return Start()
 })
+
+// programOf returns the path of a program of PostgreSQL. Debian keeps those of a server in a folder of their version.
+func programOf(name string) (string, error) {
+	if path, err := exec.LookPath(name); err == nil {
+		return path, nil
+	}
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if err != nil || len(found) == 0 {
+		return "", errMissing
+	}
+	return found[len(found)-1], nil
+}
 
 // Shared returns the cluster of the test binary, and skips the test where PostgreSQL is not installed. Stop ends it.
 func Shared(t testing.TB) *Cluster {
@@ -87,11 +94,19 @@ func Start() (*Cluster, error) {
 }
 
 func (c *Cluster) start() error {
+	makeData, err := programOf("initdb")
+	if err != nil {
+		return err
+	}
+	serve, err := programOf("postgres")
+	if err != nil {
+		return err
+	}
 	as, err := unprivileged(c.dir)
 	if err != nil {
 		return err
 	}
-	initdb := exec.Command("initdb", "-D", c.data(), "-U", "cairn", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+	initdb := exec.Command(makeData, "-D", c.data(), "-U", "cairn", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
 	initdb.Dir = c.dir
 	initdb.SysProcAttr = as
 	if out, err := initdb.CombinedOutput(); err != nil {
@@ -99,7 +114,7 @@ func (c *Cluster) start() error {
 	}
 	// The shell ends the server when the pipe closes, as it does when the tests are killed.
 	c.server = exec.Command("sh", "-c", `"$@" & read -r _; kill -INT $!; wait`, "sh",
-		"postgres", "-D", c.data(), "-k", c.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=200")
+		serve, "-D", c.data(), "-k", c.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=200")
 	c.server.Dir = c.dir
 	c.server.SysProcAttr = as
 	var said bytes.Buffer

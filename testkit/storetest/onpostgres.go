@@ -124,7 +124,8 @@ func database(t check.Tester, s *store.Store) (db *sql.DB, ok bool) {
 // Refuse makes the database refuse a kind of statement, such as "INSERT ON pins", until accept is called.
 func Refuse(t check.Tester, s *store.Store, statement, why string) (accept func()) {
 	t.Helper()
-	if _, table, _ := strings.Cut(statement, " ON "); OnPostgres {
+	if OnPostgres {
+		_, table, _ := strings.Cut(statement, " ON ")
 		Run(t, s, "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '"+why+"'; END $$")
 		Run(t, s, "CREATE TRIGGER refuse BEFORE "+statement+" FOR EACH ROW EXECUTE FUNCTION refuse()")
 		return func() { Run(t, s, "DROP TRIGGER refuse ON "+table) }
