@@ -273,11 +273,15 @@ func TestCompactionNotices(t *testing.T) {
 		check.That(t, ended.Load() != 0, "%sgot no applied summary: the test proves nothing", name)
 		r.overhear("and on it goes")
 		check.Lacks(t, name+"transcript", texts(r.transcript()), "assistant")
+		noticed := 0 // on a busy machine, messages may arrive in parts, and need two emergencies
+		r.connector.note(func() { noticed = len(r.connector.sent) })
 		r.restart()
 		r.run("/new") // whose answer says it
 		r.overhear("anew")
 		r.stop()
-		check.Equal(t, name+"there is one notice, also after a restart", len(r.connector.sent) == 1, test.notice != "")
+		check.Equal(t, name+"there is a notice", noticed > 0, test.notice != "")
+		check.That(t, noticed <= 1 || test.tokens > 0 && noticed == 2, "%sgot %d notices", name, noticed)
+		check.Len(t, name+"notices, also after a restart", r.connector.sent, noticed)
 		for _, p := range r.connector.sent {
 			check.Contains(t, name+"notice", p.Text, test.notice)
 			check.Equal(t, name+"it is no answer", p.Failure, true)
