@@ -235,6 +235,9 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	})
 }
 
+// errOlder is returned to a process that may not upgrade the schema.
+var errOlder = errors.New("an older cairn wrote it: start the bot once to upgrade it")
+
 // checkVersion rejects a file whose version is not ours, and leaves it unchanged.
 func (s *sqlite) checkVersion(ctx context.Context, _, read *sql.DB) error {
 	return transact(ctx, read, toRead, func(tx *Tx) {
@@ -242,7 +245,7 @@ func (s *sqlite) checkVersion(ctx context.Context, _, read *sql.DB) error {
 		case version == 0:
 			tx.Fail(fmt.Errorf("%s: %w: it is empty", databaseName, ErrNotFound))
 		case version < len(migrations):
-			tx.Fail(errors.New("an older cairn wrote it: start the bot once to upgrade it"))
+			tx.Fail(errOlder)
 		}
 	})
 }

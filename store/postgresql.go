@@ -7,108 +7,218 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
 	"cairn/store/postgres"
 )
 
-// Errors of PostgreSQL that callers branch on.
+// ErrNoFile means that what was asked for needs a database in a file.
 var ErrNoFile = errors.New("the database is in PostgreSQL, not in a file")
 
-// oldestPostgres is the oldest version of PostgreSQL that the store's statements need, as the server numbers it.
-const oldestPostgres = 150_000
+const (
+	oldestPostgres = 150_000 // the oldest version of PostgreSQL that the store's statements need, as the server numbers it
+	firstVersion   = 18      // of the schema on PostgreSQL
+	handover       = 3 * time.Second
+)
 
 // readOnly are the parameters of connections that read: each transaction is one snapshot.
 var readOnly = map[string]string{"default_transaction_isolation": "repeatable read", "default_transaction_read_only": "on"}
 
 // postgreSQL is the schema of a store.
 type postgreSQL struct {
-	store   *Store
-	address string
-	schema  string
+	store    *Store
+	text     string // the address, with its password
+	address  postgres.Address
+	schema   string
+	existing bool // there must be a schema already
 }
 
 func (p *postgreSQL) open(ctx context.Context) (write, read *sql.DB, err error) {
-	write, err = p.connect(nil)
+	p.address, err = postgres.Parse(p.text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the address of PostgreSQL %w", err)
+	}
+	writing, err := postgres.Connector(p.text, p.schema, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	read, err = p.connect(readOnly)
+	reading, err := postgres.Connector(p.text, p.schema, readOnly)
 	if err != nil {
-		return nil, nil, errors.Join(err, write.Close())
+		return nil, nil, err
 	}
+	if !p.store.shared {
+		writing = postgres.Alone(writing, p.schema)
+	}
+	write = sql.OpenDB(writing)
 	write.SetMaxOpenConns(1)
+	read = sql.OpenDB(reading)
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
-	err = transact(ctx, write, toWrite, p.prepare)
-	return write, read, Fail("open "+p.place(), p.explain(err))
+	return write, read, Fail("open "+p.place(), p.explain(p.begin(ctx, write)))
 }
 
-func (p *postgreSQL) connect(options map[string]string) (*sql.DB, error) {
-	connector, err := postgres.Connector(p.address, p.schema, options)
-	if err != nil {
-		return nil, err
+// begin prepares the schema. The server may need a moment to notice that the process that had it has ended.
+func (p *postgreSQL) begin(ctx context.Context, write *sql.DB) error {
+	const again = 100 * time.Millisecond
+	for waited := time.Duration(0); ; waited += again {
+		err := transact(ctx, write, toWrite, p.prepare)
+		var taken *postgres.TakenError
+		if !errors.As(err, &taken) || waited >= handover {
+			return err
+		}
+		select {
+		case <-time.After(again):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	return sql.OpenDB(connector), nil
 }
 
-// prepare checks the server, and creates the schema or checks its version.
+// prepare checks the server, and creates the schema or brings it up to date.
 func (p *postgreSQL) prepare(tx *Tx) {
+	p.checkServer(tx)
+	if tx.err != nil {
+		return
+	}
+	if p.isEmpty(tx) {
+		p.create(tx)
+		return
+	}
+	p.upgrade(tx)
+}
+
+// checkServer checks the server, and that connections are this process's own. A standby serves processes that only read.
+func (p *postgreSQL) checkServer(tx *Tx) {
 	var version int
 	var path string
-	tx.row("SELECT CAST(current_setting('server_version_num') AS BIGINT), current_setting('search_path')").Scan(&version, &path)
+	var standby bool
+	tx.row("SELECT CAST(current_setting('server_version_num') AS BIGINT), current_setting('search_path'), pg_is_in_recovery()").Scan(&version, &path, &standby)
 	switch {
 	case tx.err != nil:
-		return
 	case version < oldestPostgres:
 		tx.Fail(fmt.Errorf("the server is PostgreSQL %d: use 15 or newer", version/10_000))
-		return
 	case strings.Trim(path, `"`) != p.schema:
-		tx.Fail(errors.New("a pooler such as PgBouncer ignores what a connection sets: name the address of PostgreSQL itself"))
-		return
+		tx.Fail(postgres.ErrPooler)
+	case standby && !p.store.shared:
+		tx.Fail(errors.New("the server is a standby, which only reads: name the primary server"))
 	}
-	if !exists(tx, "SELECT 1 FROM pg_namespace WHERE nspname = ?", p.schema) {
-		p.create(tx)
-		return
+}
+
+// isEmpty reports whether the schema has no tables, or does not exist. The transaction fails if another program's are there.
+func (p *postgreSQL) isEmpty(tx *Tx) bool {
+	if exists(tx, "SELECT 1 FROM pg_namespace WHERE nspname = ? AND NOT has_schema_privilege(oid, 'USAGE')", p.schema) {
+		tx.Fail(errors.New(p.lacksRight()))
+		return false
 	}
-	if !exists(tx, "SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = 'cairn'", p.schema) {
-		if exists(tx, "SELECT 1 FROM pg_tables WHERE schemaname = ?", p.schema) {
-			tx.Fail(fmt.Errorf("the schema %s has tables of another program: name another schema", p.schema))
-			return
-		}
-		p.create(tx)
-		return
+	if exists(tx, "SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = 'cairn'", p.schema) {
+		return false
 	}
-	switch version := p.version(tx); {
-	case version > len(migrations):
-		tx.Fail(fmt.Errorf("%w (version %d, this one knows %d): update cairn", ErrNewer, version, len(migrations)))
-	case version < len(migrations):
-		tx.Fail(fmt.Errorf("the database has version %d of the schema, and cairn cannot upgrade it yet", version))
+	if exists(tx, "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ?", p.schema) {
+		tx.Fail(fmt.Errorf("the schema %s has tables of another program: name another schema", p.schema))
 	}
+	return true
 }
 
 func (p *postgreSQL) create(tx *Tx) {
-	if p.store.shared {
-		tx.Fail(fmt.Errorf("%w: there is no data yet; start the bot first", ErrNotFound))
+	if p.existing {
+		tx.Fail(fmt.Errorf("%w: there is no data yet; start the bot first, or name another schema", ErrNotFound))
 		return
 	}
-	tx.do(`CREATE SCHEMA IF NOT EXISTS "` + p.schema + `"`)
+	if !exists(tx, "SELECT 1 FROM pg_namespace WHERE nspname = ?", p.schema) {
+		tx.do(`CREATE SCHEMA "` + p.schema + `"`)
+	}
 	tx.changes(postgres.Schema(schema)) // several statements
 	tx.do("INSERT INTO cairn (version, written) VALUES (?, 0)", len(migrations))
+}
+
+// upgrade runs the migrations that the schema lacks, in the transaction tx.
+func (p *postgreSQL) upgrade(tx *Tx) {
+	version := p.version(tx)
+	switch to := len(migrations); {
+	case tx.err != nil || version == to:
+		return
+	case version > to:
+		tx.Fail(fmt.Errorf("%w (version %d, this one knows %d): update cairn", ErrNewer, version, to))
+	case version < firstVersion:
+		tx.Fail(fmt.Errorf("the table cairn says version %d, which no cairn wrote: name another schema", version))
+	case p.store.shared:
+		tx.Fail(errOlder)
+	}
+	for next := version + 1; next <= len(migrations) && tx.err == nil; next++ {
+		text, err := postgres.Migration(migrations[next-1])
+		tx.Fail(err)
+		tx.changes(text) // several statements
+		if fill := fills[next]; fill != nil {
+			fill(tx)
+		}
+		if tx.err != nil {
+			tx.err = fmt.Errorf("migrate to version %d: %w", next, tx.err)
+		}
+	}
+	tx.do("UPDATE cairn SET version = ?", len(migrations))
+	if tx.err == nil {
+		p.store.log.Info("schema_upgraded", "from", version, "to", len(migrations))
+	}
 }
 
 func (p *postgreSQL) close() error { return nil }
 
 func (p *postgreSQL) place() string {
-	return "schema " + p.schema + " of " + postgres.Describe(p.address)
+	return "schema " + p.schema + " of " + p.address.String()
 }
 
 func (p *postgreSQL) usable() error { return nil }
 
+// inPlace has nothing to check: the connection that writes has the lock of the schema, see postgres.Alone.
 func (p *postgreSQL) inPlace() error { return nil }
 
-func (p *postgreSQL) explain(err error) error { return err }
+// explain adds to an error what it means.
+func (p *postgreSQL) explain(err error) error {
+	var done *inWords
+	if err == nil || errors.As(err, &done) {
+		return err
+	}
+	var taken *postgres.TakenError
+	if errors.As(err, &taken) {
+		words := fmt.Sprintf("%v: %v: stop it, or name another schema", ErrInUse, taken)
+		return &inWords{words: words, cause: err, is: ErrInUse}
+	}
+	words := p.address.Explain(err)
+	switch postgres.Code(err) {
+	case postgres.MissingRight:
+		words = p.lacksRight()
+	case postgres.DiskFull:
+		return &inWords{words: fmt.Sprintf("%v: %s: %v", ErrFull, words, err), cause: err, is: ErrFull}
+	case postgres.DataCorrupted, postgres.IndexCorrupted:
+		return &inWords{words: fmt.Sprintf("the database is damaged, nothing was changed: %v", err), cause: err, is: ErrDamaged}
+	}
+	if words == "" {
+		return err
+	}
+	return &inWords{words: fmt.Sprintf("%s: %v", words, err), cause: err}
+}
+
+// lacksRight says how to grant what a bot needs.
+func (p *postgreSQL) lacksRight() string {
+	user := p.address.User()
+	return fmt.Sprintf("the user %s may not create or use the schema %s: let the owner of the database run CREATE SCHEMA %[2]s AUTHORIZATION %[1]s; or, if it exists, ALTER SCHEMA %[2]s OWNER TO %[1]s", user, p.schema)
+}
+
+// inWords is an error of the server with what it means.
+type inWords struct {
+	words string
+	cause error
+	is    error // the error that callers branch on; nil: none does
+}
+
+func (e *inWords) Error() string { return e.words }
+
+// Is finds the cause too, but for a socket that is missing: the store may exist.
+func (e *inWords) Is(target error) bool {
+	return target == e.is || target != fs.ErrNotExist && errors.Is(e.cause, target)
+}
 
 func (p *postgreSQL) version(tx *Tx) int { return getValue[int](tx, "SELECT version FROM cairn") }
 
@@ -117,8 +227,9 @@ func (p *postgreSQL) touch(tx *Tx) { tx.change("UPDATE cairn SET version = versi
 // verify does nothing: the server checks references, and pages when it reads them.
 func (p *postgreSQL) verify(*Tx) {}
 
+// intact uses the connection that writes: if it was lost, this takes the lock of the schema again.
 func (p *postgreSQL) intact(ctx context.Context) error {
-	return p.store.look(ctx, oneRead, func(tx *Tx) { p.version(tx) })
+	return p.store.Update(ctx, func(tx *Tx) { p.version(tx) })
 }
 
 func (p *postgreSQL) writtenElsewhere(ctx context.Context) (number int64, err error) {
@@ -129,10 +240,13 @@ func (p *postgreSQL) writtenElsewhere(ctx context.Context) (number int64, err er
 func (p *postgreSQL) tell(tx *Tx) { tx.change("UPDATE cairn SET written = written + 1") }
 
 func (p *postgreSQL) measure(ctx context.Context, v *Vitals) error {
-	return p.store.look(ctx, oneRead, func(tx *Tx) {
-		v.Bytes = getValue[int64](tx, `SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS BIGINT)
-			FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ? AND c.relkind = 'r'`, p.schema)
-	})
+	return p.store.look(ctx, oneRead, func(tx *Tx) { v.Bytes = p.size(tx) })
+}
+
+// size returns the bytes of the tables, with their indexes.
+func (p *postgreSQL) size(tx *Tx) int64 {
+	return getValue[int64](tx, `SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS BIGINT)
+		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ? AND c.relkind = 'r'`, p.schema)
 }
 
 func (p *postgreSQL) backup(context.Context, string) (c Copied, err error) {

@@ -33,13 +33,16 @@ type sqlite struct {
 	damage  firstError   // that a read or a write has met
 	unlock  func() error // of the folder; nil when shared
 
+	existing bool // there must be a file already
+
 	rewritten int64 // the newest deletion that VACUUM has taken out of the database, see erase
 }
 
 func (s *sqlite) open(ctx context.Context) (write, read *sql.DB, err error) {
-	if s.store.shared {
+	if s.store.shared || s.existing {
 		err = checkExists(s.path)
-	} else {
+	}
+	if err == nil && !s.store.shared {
 		s.unlock, err = prepare(ctx, s.dir, s.path)
 	}
 	if err != nil {

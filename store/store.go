@@ -20,7 +20,7 @@ const readers = 4 // connections that read
 // Errors that callers branch on.
 var (
 	ErrNotFound     = errors.New("not found")
-	ErrInUse        = errors.New("the data folder is in use") // another bot holds its lock
+	ErrInUse        = errors.New("the database is in use") // another bot holds its lock
 	ErrNewer        = errors.New("the database was written by a newer cairn")
 	ErrLive         = errors.New("the conversation is in use") // it has messages from people already: nothing may be imported
 	ErrOtherMessage = errors.New("an id names one message of a channel")
@@ -35,7 +35,9 @@ type Options struct {
 	// Shared opens the store beside a running bot: it takes no lock, creates and migrates
 	// nothing, and leaves alone what the bot is working on.
 	Shared bool
-	Log    *slog.Logger // nil: silent
+	// Existing creates no store: one that does not exist is ErrNotFound. Shared implies it.
+	Existing bool
+	Log      *slog.Logger // nil: silent
 
 	Postgres string // the address of a PostgreSQL database; empty: SQLite in the data folder
 	Schema   string // in that database
@@ -59,7 +61,7 @@ type Store struct {
 
 // Open opens the store in the folder o.Dir, or in PostgreSQL. It creates missing folders and files, makes all readable only by their
 // owner, and brings an older store up to date. Errors: ErrInUse when another bot runs on the folder, ErrNewer when a newer cairn wrote
-// the store, ErrDamaged when it is unreadable, ErrNotFound when a Shared store does not exist.
+// the store, ErrDamaged when it is unreadable, ErrNotFound when a Shared or Existing store does not exist.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{shared: o.Shared, log: o.Log, queue: make(chan struct{}, 1)}
 	if s.log == nil {
@@ -70,9 +72,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		if err != nil {
 			return nil, fmt.Errorf("data folder %s: %w", o.Dir, err)
 		}
-		s.engine = &sqlite{store: s, dir: o.Dir, path: path}
+		s.engine = &sqlite{store: s, dir: o.Dir, path: path, existing: o.Existing}
 	} else {
-		s.engine = &postgreSQL{store: s, address: o.Postgres, schema: o.Schema}
+		s.engine = &postgreSQL{store: s, text: o.Postgres, schema: o.Schema, existing: o.Shared || o.Existing}
 	}
 	var err error
 	s.write, s.read, err = s.engine.open(ctx)

@@ -98,10 +98,6 @@ func (c *Cluster) start() error {
 	if err != nil {
 		return err
 	}
-	serve, err := programOf("postgres")
-	if err != nil {
-		return err
-	}
 	as, err := unprivileged(c.dir)
 	if err != nil {
 		return err
@@ -111,6 +107,19 @@ func (c *Cluster) start() error {
 	initdb.SysProcAttr = as
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	return c.Up()
+}
+
+// Up starts the server, and waits until it answers.
+func (c *Cluster) Up() error {
+	serve, err := programOf("postgres")
+	if err != nil {
+		return err
+	}
+	as, err := unprivileged(c.dir)
+	if err != nil {
+		return err
 	}
 	// The shell ends the server when the pipe closes, as it does when the tests are killed.
 	c.server = exec.Command("sh", "-c", `"$@" & read -r _; kill -INT $!; wait`, "sh",
@@ -133,8 +142,14 @@ func (c *Cluster) start() error {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	c.Stop()
+	c.Down()
 	return fmt.Errorf("postgres does not answer: %w: %s", err, said.String())
+}
+
+// Down stops the server, as its operator does, and ends all connections. Up starts it again.
+func (c *Cluster) Down() {
+	_ = c.stop.Close()
+	_ = c.server.Wait()
 }
 
 // unprivileged makes a folder its own, and returns how to run as a user that is not root.
@@ -155,14 +170,41 @@ func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
 // Stop ends the cluster and removes its files.
 func (c *Cluster) Stop() {
-	_ = c.stop.Close()
-	_ = c.server.Wait()
+	c.Down()
 	_ = os.RemoveAll(c.dir)
+}
+
+// New starts a cluster for one test, and skips the test where PostgreSQL is not installed.
+func New(t testing.TB) *Cluster {
+	t.Helper()
+	c, err := Start()
+	if errors.Is(err, errMissing) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Stop)
+	return c
+}
+
+// Socket returns the path of the socket on which the server listens.
+func (c *Cluster) Socket() string { return filepath.Join(c.dir, ".s.PGSQL.5432") }
+
+// Write writes a file of the cluster's data folder.
+func (c *Cluster) Write(name, text string) error {
+	path := filepath.Join(c.data(), name)
+	return errors.Join(os.WriteFile(path, []byte(text), 0o666), os.Chmod(path, 0o666))
+}
+
+// AddressOf is Address for another user.
+func (c *Cluster) AddressOf(user, database string) string {
+	return fmt.Sprintf("postgres://%s@/%s?host=%s", user, database, c.dir)
 }
 
 // Address returns the address of a database.
 func (c *Cluster) Address(database string) string {
-	return fmt.Sprintf("postgres://cairn@/%s?host=%s", database, c.dir)
+	return c.AddressOf("cairn", database)
 }
 
 // Connect returns connections to a schema of a database. They take the statements of package store.

@@ -1,0 +1,120 @@
+// Addresses of databases: what they may look like, and which connections are encrypted.
+
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Example is what an address looks like.
+const Example = "postgres://user@host/database"
+
+// Address is where a database is, and how to connect to it.
+type Address struct {
+	config   *pgx.ConnConfig
+	password string // in the address itself
+	mode     string // how connections are encrypted
+}
+
+// Parse reads an address. Its errors do not show it, because it may have a password.
+func Parse(address string) (a Address, err error) {
+	if !strings.HasPrefix(address, "postgres://") && !strings.HasPrefix(address, "postgresql://") {
+		return a, fmt.Errorf("must look like %q", Example)
+	}
+	parts, err := url.Parse(address)
+	if err != nil { // its text has the address
+		return a, fmt.Errorf("must look like %q, and cannot be read: in a name or a password, write other characters than letters and digits as %%XX, e.g. %%40 for @", Example)
+	}
+	query := parts.Query()
+	a.password = query.Get("password")
+	if inFront, ok := parts.User.Password(); ok {
+		a.password = inFront
+	}
+	a.config, err = parseConfig(address)
+	if err != nil {
+		return a, err
+	}
+	a.mode = query.Get("sslmode")
+	if a.mode == "" {
+		a.mode = os.Getenv("PGSSLMODE")
+	}
+	if a.mode != "" {
+		return a, nil
+	}
+	a.mode = "disable"
+	if a.OverNetwork() {
+		a.mode = "verify-full"
+	}
+	separator := "?"
+	if parts.RawQuery != "" {
+		separator = "&"
+	}
+	a.config, err = parseConfig(strings.TrimSuffix(address, "?") + separator + "sslmode=" + a.mode)
+	return a, err
+}
+
+func parseConfig(address string) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(address)
+	if err == nil {
+		return config, nil
+	}
+	why := err.Error() // "cannot parse `ADDRESS`: WHY"
+	if end := strings.LastIndex(why, "`: "); end >= 0 {
+		return nil, errors.New("cannot be used: " + why[end+len("`: "):])
+	}
+	return nil, fmt.Errorf("must look like %q", Example)
+}
+
+// OverNetwork reports whether connections may leave this machine.
+func (a Address) OverNetwork() bool {
+	hosts := []string{a.config.Host}
+	for _, other := range a.config.Fallbacks {
+		hosts = append(hosts, other.Host)
+	}
+	for _, host := range hosts {
+		ip := net.ParseIP(host)
+		local := isSocket(host) || host == "localhost" || ip != nil && ip.IsLoopback()
+		if !local {
+			return true
+		}
+	}
+	return false
+}
+
+// isSocket reports whether a host is the folder of a socket.
+func isSocket(host string) bool { return strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") }
+
+// Password returns the password that the address itself has; "" if there is none.
+func (a Address) Password() string { return a.password }
+
+// User returns the name of the database's user.
+func (a Address) User() string { return a.config.User }
+
+// Warning says what is wrong with an address that can be used; "": nothing.
+func (a Address) Warning() string {
+	if !a.OverNetwork() || a.mode != "prefer" && a.mode != "allow" {
+		return ""
+	}
+	return fmt.Sprintf("sslmode=%s falls back to a connection that is not encrypted, with whatever server answers: leave it out, or write verify-full", a.mode)
+}
+
+// String returns the address without a password.
+func (a Address) String() string {
+	if a.config == nil {
+		return "an address that cannot be read"
+	}
+	u := url.URL{Scheme: "postgres", User: url.User(a.config.User), Path: "/" + a.config.Database}
+	if isSocket(a.config.Host) {
+		u.RawQuery = "host=" + a.config.Host
+	} else {
+		u.Host = net.JoinHostPort(a.config.Host, fmt.Sprint(a.config.Port))
+	}
+	return u.String()
+}

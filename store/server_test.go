@@ -1,0 +1,285 @@
+package store_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/store"
+	"cairn/testkit/check"
+	"cairn/testkit/pgtest"
+	"cairn/testkit/storetest"
+)
+
+// onServer opens the store of a database for a bot.
+func onServer(address string) (*store.Store, error) {
+	return store.Open(ctx, store.Options{Postgres: address, Schema: "cairn"})
+}
+
+// wantWords fails unless opening a store at an address fails with words, and without the password "hush-hush".
+func wantWords(t *testing.T, address string, words ...string) error {
+	t.Helper()
+	s, err := onServer(address)
+	if err == nil {
+		t.Errorf("%s opens; want the error %q", address, words)
+		check.NoError(t, s.Close())
+		return nil
+	}
+	check.Contains(t, "the error", err.Error(), words...)
+	check.Lacks(t, "the error", err.Error(), "hush")
+	_, err = store.ExamineServer(ctx, address, "cairn")
+	check.That(t, err != nil, "doctor finds nothing wrong with %s", words)
+	check.Contains(t, "doctor's error", fmt.Sprint(err), words...)
+	check.Lacks(t, "doctor's error", fmt.Sprint(err), "hush")
+	return err
+}
+
+func TestFailuresOfPostgresInWords(t *testing.T) {
+	t.Parallel()
+	c := pgtest.New(t)
+	run := func(database, script string) {
+		t.Helper()
+		check.NoError(t, c.Run(database, script))
+	}
+	wantWords(t, "mysql://ann:hush-hush@host/database", "must look like", "postgres://user@host/database")
+	wantWords(t, "postgres://ann:hush-%zz-hush@host/database", "write other characters", "%40 for @")
+	wantWords(t, "postgres://ann:hush-hush@127.0.0.1/database?sslmode=sure", "sslmode is invalid")
+	wantWords(t, "postgres://ann:hush-hush@127.0.0.1:1/database", "nothing listens at postgres://ann@127.0.0.1:1/database")
+	wantWords(t, "postgres://ann:hush-hush@nowhere.invalid/database", "nowhere.invalid")
+	wantWords(t, c.Address("missing"), "the server has no database missing", "CREATE DATABASE")
+
+	run("postgres", "CREATE USER ann PASSWORD 'rose'")
+	check.NoError(t, c.Write("pg_hba.conf", "local all cairn trust\nlocal all ann scram-sha-256\n"))
+	run("postgres", "SELECT pg_reload_conf()")
+	time.Sleep(200 * time.Millisecond) // the server reads the file
+	wantWords(t, c.AddressOf("ann:hush-hush", "postgres"), "the server refuses the user ann", "password")
+	wantWords(t, c.AddressOf("ann:rose", "postgres"), "the user ann may not create or use the schema cairn", "CREATE SCHEMA cairn AUTHORIZATION ann")
+	run("postgres", "CREATE SCHEMA cairn")
+	wantWords(t, c.AddressOf("ann:rose", "postgres"), "the user ann may not create or use the schema cairn", "ALTER SCHEMA cairn OWNER TO ann")
+	run("postgres", "DROP SCHEMA cairn")
+	run("postgres", "CREATE SCHEMA cairn AUTHORIZATION ann")
+	check.NoError(t, check.Must(onServer(c.AddressOf("ann:rose", "postgres")))(t).Close())
+
+	run("postgres", "CREATE DATABASE other")
+	run("other", "CREATE SCHEMA cairn")
+	run("other", "CREATE TABLE cairn.orders (id BIGINT)")
+	wantWords(t, c.Address("other"), "has tables of another program")
+	run("other", "CREATE TABLE cairn.cairn (version BIGINT, written BIGINT); INSERT INTO cairn.cairn VALUES (999, 0)")
+	wantWords(t, c.Address("other"), "written by a newer cairn", "version 999")
+	check.Error(t, check.ErrorOf(onServer(c.Address("other"))), store.ErrNewer)
+	run("other", "UPDATE cairn.cairn SET version = 3")
+	wantWords(t, c.Address("other"), "version 3, which no cairn wrote")
+
+	check.NoError(t, c.Write("standby.signal", ""))
+	c.Down()
+	check.NoError(t, c.Up())
+	wantWords(t, c.AddressOf("ann:rose", "postgres"), "the server is a standby")
+	check.NoError(t, check.Must(store.Open(ctx, store.Options{Postgres: c.AddressOf("ann:rose", "postgres"), Schema: "cairn", Shared: true}))(t).Close())
+	c.Down()
+	err := wantWords(t, c.Address("postgres"), "start the server, or correct the address")
+	check.That(t, !errors.Is(err, fs.ErrNotExist), "a server that is down counts as a store that does not exist")
+	check.NoError(t, c.Up())
+}
+
+func TestFullDiskOfTheServer(t *testing.T) {
+	c := pgtest.Shared(t)
+	s := check.Must(onServer(c.Address(storetest.NewDatabase(t))))(t)
+	defer s.Close()
+	talk := find(t, s, "terminal:general")
+	for code, want := range map[string]error{"53100": store.ErrFull, "XX001": store.ErrDamaged} {
+		place := s.Upkeep().Place()
+		_, database, _ := strings.Cut(place, "@/")
+		database, _, _ = strings.Cut(database, "?")
+		check.NoError(t, c.Run(database, `CREATE OR REPLACE FUNCTION cairn.refuse() RETURNS trigger LANGUAGE plpgsql AS
+			$$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '`+code+`'; END $$`))
+		check.NoError(t, c.Run(database, "CREATE OR REPLACE TRIGGER refuse BEFORE INSERT ON cairn.inbox FOR EACH ROW EXECUTE FUNCTION cairn.refuse()"))
+		_, err := talk.Inbox().Deliver(ctx, said(1, "hello"))
+		check.Error(t, err, want)
+		check.Lacks(t, "the error", err.Error(), store.DatabaseName)
+	}
+}
+
+// pooler is between clients and a cluster, as PgBouncer is: it gives clients process numbers of its own.
+func pooler(t *testing.T, c *pgtest.Cluster, refuses string) (address string) {
+	t.Helper()
+	listener := check.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go pool(client, c.Socket(), refuses)
+		}
+	}()
+	return fmt.Sprintf("postgres://cairn:hush-hush@%s/postgres", listener.Addr())
+}
+
+func pool(client net.Conn, socket, refuses string) {
+	defer client.Close()
+	server, err := net.Dial("unix", socket)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	if refuses != "" {
+		text := "SFATAL\x00VFATAL\x00C08P01\x00M" + refuses + "\x00\x00"
+		_, _ = client.Read(make([]byte, 10_000))
+		_, _ = client.Write(binary.BigEndian.AppendUint32([]byte{'E'}, uint32(4+len(text))))
+		_, _ = client.Write([]byte(text))
+		return
+	}
+	go func() { _, _ = io.Copy(server, client) }()
+	for {
+		var head [5]byte // of a message: its type and its length
+		if _, err := io.ReadFull(server, head[:]); err != nil {
+			return
+		}
+		body := make([]byte, binary.BigEndian.Uint32(head[1:])-4)
+		if _, err := io.ReadFull(server, body); err != nil {
+			return
+		}
+		if head[0] == 'K' { // BackendKeyData
+			binary.BigEndian.PutUint32(body, 1)
+		}
+		if _, err := client.Write(append(head[:], body...)); err != nil {
+			return
+		}
+	}
+}
+
+func TestPoolerIsRefused(t *testing.T) {
+	c := pgtest.Shared(t)
+	wantWords(t, pooler(t, c, "unsupported startup parameter: search_path"), "a pooler such as PgBouncer", "name the address of PostgreSQL itself")
+	wantWords(t, pooler(t, c, ""), "a pooler such as PgBouncer", "name the address of PostgreSQL itself")
+}
+
+func TestOneBotPerSchema(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Shared(t)
+	name := storetest.NewDatabase(t)
+	first := check.Must(onServer(c.Address(name)))(t)
+	err := check.ErrorOf(onServer(c.Address(name)))
+	check.Error(t, err, store.ErrInUse)
+	host := check.Must(os.Hostname())(t)
+	check.Contains(t, "the error", err.Error(), fmt.Sprintf("cairn %s:%d", host, os.Getpid()), "stop it, or name another schema")
+	beside := check.Must(store.Open(ctx, store.Options{Postgres: c.Address(name), Schema: "cairn", Shared: true}))(t)
+	check.NoError(t, beside.Close())
+	other := check.Must(store.Open(ctx, store.Options{Postgres: c.Address(name), Schema: "other"}))(t)
+	check.NoError(t, other.Close())
+	check.NoError(t, first.Close())
+	check.NoError(t, check.Must(onServer(c.Address(name)))(t).Close())
+}
+
+// The lock belongs to the connection that writes, so a bot that has lost it writes nothing, however little it knows of that.
+func TestBotWithoutTheLockWritesNothing(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Shared(t)
+	name := storetest.NewDatabase(t)
+	first := check.Must(onServer(c.Address(name)))(t)
+	talk := find(t, first, "terminal:general")
+	deliver(t, talk, said(1, "hello"))
+	check.NoError(t, c.Run(name, "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"))
+	second := check.Must(onServer(c.Address(name)))(t)
+	_, err := talk.Inbox().Deliver(ctx, said(2, "are you there?"))
+	for err != nil && !errors.Is(err, store.ErrInUse) && strings.Contains(err.Error(), "tried again") { // the connection's end comes first
+		_, err = talk.Inbox().Deliver(ctx, said(2, "are you there?"))
+	}
+	check.Error(t, err, store.ErrInUse)
+	check.NoError(t, second.Close())
+	deliver(t, talk, said(2, "are you there?"))
+	check.Error(t, check.ErrorOf(onServer(c.Address(name))), store.ErrInUse)
+	check.NoError(t, first.Close())
+}
+
+func TestServerStopsAndStarts(t *testing.T) {
+	t.Parallel()
+	c := pgtest.New(t)
+	s := check.Must(onServer(c.Address("postgres")))(t)
+	defer s.Close()
+	talk := find(t, s, "terminal:general")
+	deliver(t, talk, said(1, "hello"))
+	c.Down()
+	for range 3 {
+		_, err := talk.Inbox().Deliver(ctx, said(2, "are you there?"))
+		check.That(t, err != nil, "a message is stored while the server is down")
+		check.That(t, strings.Contains(err.Error(), "tried again") || strings.Contains(err.Error(), "start the server"), "the error has no words: %v", err)
+		check.That(t, s.Upkeep().Intact(ctx) != nil, "the database is intact while the server is down")
+		check.That(t, s.Upkeep().Readable(ctx) != nil, "the database is readable while the server is down")
+	}
+	check.NoError(t, c.Up())
+	deliver(t, talk, said(2, "are you there?"))
+	check.NoError(t, s.Upkeep().Readable(ctx))
+	check.Len(t, "messages", peek(t, talk).Messages, 2)
+	check.Error(t, check.ErrorOf(onServer(c.Address("postgres"))), store.ErrInUse) // it has the lock again
+}
+
+// An idle bot takes the lock again before another one starts: Intact runs every minute.
+func TestIdleBotTakesTheLockAgain(t *testing.T) {
+	t.Parallel()
+	c := pgtest.New(t)
+	s := check.Must(onServer(c.Address("postgres")))(t)
+	defer s.Close()
+	c.Down()
+	check.NoError(t, c.Up())
+	for s.Upkeep().Intact(ctx) != nil { // once: the connection's end
+	}
+	check.Error(t, check.ErrorOf(onServer(c.Address("postgres"))), store.ErrInUse)
+}
+
+func TestUpgradeOnPostgres(t *testing.T) {
+	c := pgtest.Shared(t)
+	name := storetest.NewDatabase(t)
+	s := check.Must(onServer(c.Address(name)))(t)
+	deliver(t, find(t, s, "terminal:general"), said(1, "hello"))
+	check.NoError(t, s.Close())
+	open := func(shared bool, migrations ...string) (*store.Store, error) {
+		defer store.AddMigrations(migrations...)()
+		return store.Open(ctx, store.Options{Postgres: c.Address(name), Schema: "cairn", Shared: shared})
+	}
+	next := "-- Not a PRAGMA.\nALTER TABLE messages ADD COLUMN mood TEXT NOT NULL DEFAULT 'fine';\nCREATE TABLE moods (\n  id INTEGER PRIMARY KEY AUTOINCREMENT,\n" +
+		"  window INTEGER,\n  share REAL,\n  vector BLOB,\n  name TEXT NOT NULL\n) STRICT;\nINSERT INTO moods (name) VALUES ('calm'), ('Zen');"
+	for text, words := range map[string]string{
+		"CREATE TRIGGER x AFTER INSERT ON pins BEGIN SELECT 1; END": `"CREATE TRIGGER", which only SQLite understands`,
+		"UPDATE messages SET text = iif(1, 'a', 'b')":               "only SQLite understands",
+		"ALTER TABLE nowhere ADD COLUMN x INTEGER":                  "does not exist",
+	} {
+		_, err := open(false, next, text)
+		check.ErrorContains(t, "an upgrade", err, "migrate to version", words)
+	}
+	check.ErrorContains(t, "a process beside the bot", check.ErrorOf(open(true, next)), "start the bot once to upgrade it")
+	s = check.Must(open(false, next))(t)
+	version := len(store.Migrations) + 1
+	check.NoError(t, s.View(ctx, func(tx *store.Tx) {
+		check.EqualAll(t, "the version, rows of a new table, and a new column", []any{
+			store.Get[int](tx, "SELECT version FROM cairn"), store.Get[string](tx, "SELECT name FROM moods ORDER BY name LIMIT 1"), store.Get[string](tx, "SELECT mood FROM messages"),
+		}, []any{version, "Zen", "fine"})
+	}))
+	check.NoError(t, s.Close())
+	s = check.Must(open(false, next))(t) // nothing is left to do
+	check.NoError(t, s.Close())
+	check.Error(t, check.ErrorOf(onServer(c.Address(name))), store.ErrNewer)
+}
+
+func TestExamineServer(t *testing.T) {
+	c := pgtest.New(t)
+	found := check.Must(store.ExamineServer(ctx, c.Address("postgres"), "cairn"))(t)
+	facts := strings.Join(found.Facts, "\n")
+	check.Contains(t, "facts", facts, "PostgreSQL 1", "which answers in ", " ms", "not encrypted and do not leave this machine", "warning: fsync is off", "there is none yet")
+	check.Lacks(t, "facts", facts, "synchronous_commit")
+	check.NoError(t, c.Run("postgres", "ALTER ROLE cairn SET synchronous_commit = off"))
+	s := check.Must(onServer(c.Address("postgres")))(t)
+	deliver(t, find(t, s, "terminal:general"), said(1, "hello"))
+	check.NoError(t, s.Close())
+	found = check.Must(store.ExamineServer(ctx, c.Address("postgres"), "cairn"))(t)
+	check.Contains(t, "facts", strings.Join(found.Facts, "\n"), "warning: synchronous_commit is off")
+	check.That(t, found.Exists && found.Contents.Messages == 1 && found.Contents.Version == len(store.Migrations) && found.Contents.Bytes > 0, "got %+v", found)
+}
