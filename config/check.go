@@ -35,6 +35,7 @@ func (c *checker) check() {
 	if err := CheckHealth(c.s.Health); err != nil {
 		c.report.problem("health", err.Error())
 	}
+	c.checkStore()
 	c.checkWeb()
 	c.checkModels()
 	c.checkEmbeddings()

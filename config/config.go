@@ -30,6 +30,8 @@ import (
 // server, an address, as in the example.
 type Settings struct {
 	DataDir          string             `toml:"data_dir"` // in a file: relative to the file
+	Store            string             `toml:"store"`    // address of PostgreSQL, "file:PATH" or "env:NAME"; empty: SQLite in DataDir
+	Schema           string             `toml:"schema"`   // in that database
 	CatchUp          compactor.Duration `toml:"catch_up" range:"1s to 168h"`
 	TimeZone         string             `toml:"time_zone"`
 	Workers          int                `toml:"workers" range:"1 to 64"`

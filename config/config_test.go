@@ -216,7 +216,7 @@ func TestChangedShowsEveryFieldOfThePolicy(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	environment(t, nil)
 	files := check.Must(filepath.Glob("testdata/mistakes/*.toml"))(t)
-	check.Len(t, "files", files, 17)
+	check.Len(t, "files", files, 19)
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			var want []string

@@ -97,10 +97,14 @@ func (s *Settings) SlackTokens() (bot, app string, err error) {
 
 // Secrets returns every readable secret of the settings and the environment.
 func (s *Settings) Secrets() (all []string) {
-	for _, variable := range []string{discordTokenVariable, slackBotVariable, slackAppVariable, webTokenVariable, OpenAI.Key, Anthropic.Key} {
+	for _, variable := range []string{discordTokenVariable, slackBotVariable, slackAppVariable, webTokenVariable, passwordVariable, OpenAI.Key, Anthropic.Key} {
 		all = append(all, fromEnvironment(variable))
 	}
 	settings := flatten(s)
+	if s.Store != "" {
+		all = append(all, s.storePassword())
+		delete(settings, "store") // the rest of the address is no secret
+	}
 	settings["environment"] = []string{os.Getenv(OpenAI.URL), os.Getenv(Anthropic.URL)}
 	for key, value := range settings {
 		texts, _ := value.([]string)

@@ -152,7 +152,7 @@ type Vitals struct {
 	InboxOldest, OutboxOldest time.Time      // since when the oldest of them has waited; zero: none is waiting
 	Memories                  map[string]int // how many, by state: active, superseded, forgotten, replaced
 	Bytes, LogBytes           int64          // of the database, and of a file's write-ahead log
-	Free                      int64          // bytes free on the disk of a file
+	Free                      int64          // bytes free on the disk of a file; -1: the server does not tell
 }
 
 // Vitals reads the numbers in milliseconds: only memories grow, and for those it reads an index.

@@ -240,6 +240,7 @@ func (p *postgreSQL) writtenElsewhere(ctx context.Context) (number int64, err er
 func (p *postgreSQL) tell(tx *Tx) { tx.change("UPDATE cairn SET written = written + 1") }
 
 func (p *postgreSQL) measure(ctx context.Context, v *Vitals) error {
+	v.Free = -1
 	return p.store.look(ctx, oneRead, func(tx *Tx) { v.Bytes = p.size(tx) })
 }
 

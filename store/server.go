@@ -45,7 +45,7 @@ func (p *postgreSQL) examine(tx *Tx, found *Server) {
 		}
 	}
 	version := getValue[string](tx, "SELECT current_setting('server_version')")
-	note("PostgreSQL %s at %s, which answers in %.1f ms", version, p.address, roundTrip(tx))
+	note("PostgreSQL %s at %s, which answers in %.2f ms", version, p.address, roundTrip(tx))
 	p.checkServer(tx)
 	p.checkConnection(tx)
 	if getValue[bool](tx, "SELECT pg_is_in_recovery()") {

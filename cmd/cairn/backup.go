@@ -28,6 +28,9 @@ the bot runs. It contains everything, including what is deleted later: protect i
 		Example: `  cairn backup cairn-$(date +%F).db`,
 		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, files []string) error {
+			if err := a.onlyOfFiles("backup", useDump); err != nil {
+				return err
+			}
 			return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
 				c, err := db.Upkeep().Backup(cmd.Context(), files[0])
 				if errors.Is(err, fs.ErrExist) {
@@ -51,6 +54,9 @@ database is kept beside it, under the printed name. The bot must be stopped.`,
 		Example: `  cairn restore cairn-2026-05-01.db`,
 		Args:    args(1, 1),
 		RunE: func(cmd *cobra.Command, files []string) error {
+			if err := a.onlyOfFiles("restore", useRestore); err != nil {
+				return err
+			}
 			c, aside, err := store.Restore(cmd.Context(), a.settings.DataDir, files[0])
 			if err != nil {
 				return err
@@ -144,10 +150,13 @@ func (p purged) String() string {
 var counted = chat.Counted
 
 func (a *app) purge(ctx context.Context, p purge) error {
-	if _, err := os.Stat(store.File(a.settings.DataDir)); errors.Is(err, fs.ErrNotExist) { // opening it would create a database
-		return fmt.Errorf("%s: %w: there is no data; name another folder", a.settings.DataDir, store.ErrNotFound)
+	where, err := storeOptions(&a.settings)
+	if err != nil {
+		return err
 	}
-	return a.withStore(ctx, p.dryRun, func(db *store.Store) error {
+	where.Shared = p.dryRun
+	where.Existing = true
+	return a.withStoreAt(ctx, where, func(db *store.Store) error {
 		plan, err := p.plan(ctx, db)
 		if err != nil {
 			return err

@@ -72,7 +72,12 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	}
 	b.current.Store(first)
 	b.metrics = newMetrics(func() prices.List { return b.settings().Money().Prices })
-	b.store, err = store.Open(ctx, store.Options{Dir: a.settings.DataDir, Log: log})
+	where, err := storeOptions(&a.settings)
+	if err != nil {
+		return nil, nil, err
+	}
+	where.Log = log
+	b.store, err = store.Open(ctx, where)
 	if err != nil {
 		return nil, nil, err
 	}

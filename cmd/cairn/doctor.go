@@ -47,6 +47,7 @@ const serverTimeout = 30 * time.Second
 type doctor struct {
 	app      *app
 	failures int
+	hasData  bool  // the database exists and can be read
 	printErr error // standard output could not be written
 }
 
@@ -105,7 +106,15 @@ func (d *doctor) examine(ctx context.Context) error {
 }
 
 func (d *doctor) data(ctx context.Context) {
-	dir := d.app.settings.DataDir
+	where, err := storeOptions(&d.app.settings)
+	if err != nil { // the check of the settings reports it
+		return
+	}
+	if where.Postgres != "" {
+		d.server(ctx, where)
+		return
+	}
+	dir := where.Dir
 	contents, err := store.Inspect(ctx, store.File(dir))
 	if errors.Is(err, store.ErrNotFound) {
 		d.report("data", nil, dir+": there is none yet")
@@ -113,6 +122,7 @@ func (d *doctor) data(ctx context.Context) {
 	}
 	var found []store.Finding
 	if err == nil {
+		d.hasData = true
 		d.report("data", nil, fmt.Sprintf("%s: %s, every page can be read", store.File(dir), contentsOf(contents)))
 		err = d.app.withStore(ctx, true, func(db *store.Store) (err error) {
 			found, err = db.Upkeep().Check(ctx)

@@ -144,7 +144,7 @@ func (d *doctor) embeddings(ctx context.Context) {
 	fact := fmt.Sprintf("embeddings by %s at %s: %d numbers in %v; texts of messages, memories and questions are sent there",
 		e.Name(), config.MaskAddress(s.Embeddings.BaseURL), len(vectors[0]), time.Since(began).Round(time.Millisecond))
 	d.report("search", nil, fact)
-	if _, err := store.Inspect(ctx, store.File(s.DataDir)); err != nil { // the check of the data reports it
+	if !d.hasData { // the check of the data has reported why
 		return
 	}
 	err = d.app.withStore(ctx, true, func(db *store.Store) error {

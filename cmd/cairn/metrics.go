@@ -275,7 +275,9 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 	}
 	gaugeOf("database_bytes", "Size of the database, and of its write-ahead log.", float64(v.Bytes), "file", "database")
 	gaugeOf("database_bytes", "Size of the database, and of its write-ahead log.", float64(v.LogBytes), "file", "log")
-	gauge("disk_free_bytes", "Free space on the disk of the database.", float64(v.Free))
+	if v.Free >= 0 {
+		gauge("disk_free_bytes", "Free space on the disk of the database.", float64(v.Free))
+	}
 }
 
 // collectShards sends what is known of Discord's shards that this process opens.

@@ -168,8 +168,18 @@ func (a *app) withSharedStore(ctx context.Context, do func(*store.Store) error) 
 }
 
 // withStore opens the store, for this process alone unless shared is true, while do runs.
-func (a *app) withStore(ctx context.Context, shared bool, do func(*store.Store) error) (err error) {
-	db, err := store.Open(ctx, store.Options{Dir: a.settings.DataDir, Shared: shared, Log: a.logger(a.err, slog.LevelWarn)})
+func (a *app) withStore(ctx context.Context, shared bool, do func(*store.Store) error) error {
+	where, err := storeOptions(&a.settings)
+	if err != nil {
+		return err
+	}
+	where.Shared = shared
+	return a.withStoreAt(ctx, where, do)
+}
+
+func (a *app) withStoreAt(ctx context.Context, where store.Options, do func(*store.Store) error) (err error) {
+	where.Log = a.logger(a.err, slog.LevelWarn)
+	db, err := store.Open(ctx, where)
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,11 @@ func (a *app) run(ctx context.Context) (err error) {
 		agents = append(agents, fmt.Sprintf("%s (%s)", id, agent.Model.Name()))
 	}
 	slices.Sort(agents)
-	log.Info("starting", "version", version(), "connectors", names, "agents", agents, "data", a.settings.DataDir)
+	data := a.settings.DataDir
+	if a.settings.Store != "" {
+		data = bot.store.Upkeep().Place()
+	}
+	log.Info("starting", "version", version(), "connectors", names, "agents", agents, "data", data)
 	if err := bot.hub.Recover(ctx, func(string) bool { return true }); err != nil {
 		return err
 	}
@@ -198,6 +202,11 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	o.Out = a.out
 	o.Err = a.err
 	o.History = filepath.Join(a.settings.DataDir, "history")
+	if a.settings.Store != "" { // else the database makes the folder
+		if err := os.MkdirAll(a.settings.DataDir, 0o700); err != nil {
+			return fmt.Errorf("make data folder: %w", err)
+		}
+	}
 	connector, err := terminal.New(o)
 	if err != nil {
 		return usage(err)
