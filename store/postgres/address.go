@@ -29,7 +29,7 @@ func Parse(address string) (a Address, err error) {
 		return a, fmt.Errorf("must look like %q", Example)
 	}
 	parts, err := url.Parse(address)
-	if err != nil { // its text has the address
+	if err != nil || isAmbiguous(address) { // the error's text has the address
 		return a, fmt.Errorf("must look like %q, and cannot be read: in a name or a password, write other characters than letters and digits as %%XX, e.g. %%40 for @", Example)
 	}
 	query := parts.Query()
@@ -58,6 +58,17 @@ func Parse(address string) (a Address, err error) {
 	}
 	a.config, err = parseConfig(strings.TrimSuffix(address, "?") + separator + "sslmode=" + a.mode)
 	return a, err
+}
+
+// isAmbiguous reports whether an address has an @ besides the one before the host: a part of the password would be read, and shown, as
+// a host or a database.
+func isAmbiguous(address string) bool {
+	_, rest, _ := strings.Cut(address, "//")
+	server := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		server = rest[:end]
+	}
+	return strings.Count(server, "@") > 1 || strings.Contains(rest[len(server):], "@")
 }
 
 func parseConfig(address string) (*pgx.ConnConfig, error) {

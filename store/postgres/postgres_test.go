@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"fmt"
 	"testing"
 
 	"cairn/testkit/check"
@@ -53,5 +54,10 @@ func TestParse(t *testing.T) {
 	for _, wrong := range []string{"", "ann@host/bot", "host=db.example user=ann", "https://db.example", "postgres://ann@host:port/bot", "postgres://ann@host/bot?sslmode=sure"} {
 		_, err := Parse(wrong)
 		check.That(t, err != nil, "%q can be read", wrong)
+	}
+	for _, password := range []string{"ro@hush", "12/hush", "12?hush", "12#hush", "ro:hush/", "%zz-hush", "[hush]", "ro hush"} {
+		a, err := Parse("postgres://ann:" + password + "@host/bot")
+		check.Lacks(t, "with the password "+password, fmt.Sprint(a, err), "hush")
+		check.That(t, err != nil || a.Password() == password, "the password %s was read as %s", password, a.Password())
 	}
 }
