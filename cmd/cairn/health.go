@@ -176,6 +176,24 @@ func (h *health) addDatabase(ctx context.Context, s *state, i *observe.Incident,
 	s.add("database", err != nil, what+"; the log says why")
 }
 
+// readVitals reads the database; no conversation waits for it. Concurrent requests share one read. If
+// it fails, the values are those of the last one.
+func (h *health) readVitals() (store.Vitals, bool) {
+	_, err, _ := h.probes.Do("vitals", func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), probeTimeout)
+		defer cancel()
+		now, err := h.store.Upkeep().Vitals(ctx)
+		if err == nil {
+			h.vitals.Store(&now)
+		}
+		return nil, err
+	})
+	if last := h.vitals.Load(); last != nil {
+		return *last, err == nil
+	}
+	return store.Vitals{}, false
+}
+
 func newHealth(a *app) *cobra.Command {
 	var ready bool
 	cmd := &cobra.Command{

@@ -292,24 +292,6 @@ func collectShards(now discord.Status, gaugeOf func(name, help string, value flo
 	}
 }
 
-// readVitals reads the database; no conversation waits for it. Concurrent requests share one read. If
-// it fails, the values are those of the last one.
-func (h *health) readVitals() (store.Vitals, bool) {
-	_, err, _ := h.probes.Do("vitals", func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(h.ctx), probeTimeout)
-		defer cancel()
-		now, err := h.store.Upkeep().Vitals(ctx)
-		if err == nil {
-			h.vitals.Store(&now)
-		}
-		return nil, err
-	})
-	if last := h.vitals.Load(); last != nil {
-		return *last, err == nil
-	}
-	return store.Vitals{}, false
-}
-
 var boolean = map[bool]float64{true: 1}
 
 // age returns how many seconds ago t was; 0 for the zero time.
