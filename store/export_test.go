@@ -15,6 +15,7 @@ import (
 
 const (
 	BeforeTheStart = beforeTheStart
+	FirstVersion   = firstVersion
 	Closed         = closed
 	EraseWithin    = eraseWithin
 	DatabaseName   = databaseName

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cairn/store"
+	"cairn/store/postgres"
 	"cairn/testkit/check"
 	"cairn/testkit/pgtest"
 	"cairn/testkit/storetest"
@@ -267,6 +268,25 @@ func TestUpgradeOnPostgres(t *testing.T) {
 	s = check.Must(open(false, next))(t) // nothing is left to do
 	check.NoError(t, s.Close())
 	check.Error(t, check.ErrorOf(onServer(c.Address(name))), store.ErrNewer)
+}
+
+// A migration that PostgreSQL cannot run would keep every bot there from starting.
+func TestMigrationsAreTranslated(t *testing.T) {
+	for i, text := range store.Migrations[store.FirstVersion:] {
+		_, err := postgres.Migration(text)
+		check.That(t, err == nil, "migration %d: %v", store.FirstVersion+i+1, err)
+	}
+	for text, want := range map[string]string{
+		"ALTER TABLE pins ADD COLUMN why TEXT NOT NULL DEFAULT '';": `ALTER TABLE pins ADD COLUMN why TEXT COLLATE "C" NOT NULL DEFAULT '';`,
+		"CREATE TABLE a (\n  id INTEGER\n) STRICT, WITHOUT ROWID;":  "CREATE TABLE a (\n  id BIGINT\n);",
+		"UPDATE pins SET why = 'a' WHERE rowid = 1;":                "",
+		"INSERT OR IGNORE INTO pins SELECT * FROM others;":          "",
+		"UPDATE pins SET why = 'a' WHERE why GLOB 'a*';":            "",
+	} {
+		got, err := postgres.Migration(text)
+		check.Equal(t, text, got, want)
+		check.Equal(t, text+": whether it is refused", err != nil, want == "")
+	}
 }
 
 func TestExamineServer(t *testing.T) {

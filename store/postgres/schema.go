@@ -22,7 +22,7 @@ var rules = []struct {
 	{regexp.MustCompile(`\bBLOB\b`), `BYTEA`},
 	{regexp.MustCompile(`(?m)(^  \w+ +|ADD COLUMN \w+ +)TEXT\b`), `${1}TEXT COLLATE "C"`},
 	{regexp.MustCompile(`\bVIRTUAL\b`), `STORED`},
-	{regexp.MustCompile(`GLOB '[^']*'`), `LIKE '____-__-__'`},
+	{regexp.MustCompile(`GLOB '(\[0-9\]){4}-(\[0-9\]){2}-(\[0-9\]){2}'`), `LIKE '____-__-__'`}, // a day
 	{regexp.MustCompile(`(?m)(^  |ADD COLUMN )window `), `${1}"window" `},
 	{regexp.MustCompile(`(?m)^\) STRICT(, WITHOUT ROWID)?;`), `);`},
 }
