@@ -20,7 +20,6 @@ var ErrNoFile = errors.New("the database is in PostgreSQL, not in a file")
 const (
 	oldestPostgres = 150_000 // the oldest version of PostgreSQL that the store's statements need, as the server numbers it
 	firstVersion   = 18      // of the schema on PostgreSQL
-	handover       = 3 * time.Second
 )
 
 // readOnly are the parameters of connections that read: each transaction is one snapshot.
@@ -56,24 +55,7 @@ func (p *postgreSQL) open(ctx context.Context) (write, read *sql.DB, err error) 
 	read = sql.OpenDB(reading)
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
-	return write, read, Fail("open "+p.place(), p.explain(p.begin(ctx, write)))
-}
-
-// begin prepares the schema. The server may need a moment to notice that the process that had it has ended.
-func (p *postgreSQL) begin(ctx context.Context, write *sql.DB) error {
-	const again = 100 * time.Millisecond
-	for waited := time.Duration(0); ; waited += again {
-		err := transact(ctx, write, toWrite, p.prepare)
-		var taken *postgres.TakenError
-		if !errors.As(err, &taken) || waited >= handover {
-			return err
-		}
-		select {
-		case <-time.After(again):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	return write, read, Fail("open "+p.place(), p.explain(transact(ctx, write, toWrite, p.prepare)))
 }
 
 // prepare checks the server, and creates the schema or brings it up to date.

@@ -5,8 +5,10 @@ package postgres
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"hash/fnv"
+	"time"
 )
 
 // TakenError means that another process has the lock of a schema.
@@ -40,13 +42,28 @@ func (a alone) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	var taken *TakenError
 	err = a.lock(ctx, c.(*Conn))
+	for waited := time.Duration(0); errors.As(err, &taken) && waited < handover; waited += again {
+		select {
+		case <-time.After(again):
+			err = a.lock(ctx, c.(*Conn))
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
 	if err != nil {
 		_ = c.Close()
 		return nil, err
 	}
 	return c, nil
 }
+
+// The server needs a moment to notice that the process that had the lock, or an earlier connection of this one, has ended.
+const (
+	handover = 3 * time.Second
+	again    = 100 * time.Millisecond
+)
 
 func (a alone) lock(ctx context.Context, c *Conn) error {
 	conn := c.Conn.Conn()
