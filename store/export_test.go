@@ -74,6 +74,13 @@ func (s *Store) Arrivals() (n int) {
 	return n
 }
 
+// RequirePostgres sets the oldest version of PostgreSQL until restore is called.
+func RequirePostgres(version int) (restore func()) {
+	known := oldestPostgres
+	oldestPostgres = version
+	return func() { oldestPostgres = known }
+}
+
 // AddMigrations adds migrations until restore is called.
 func AddMigrations(more ...string) (restore func()) {
 	known := migrations

@@ -17,10 +17,11 @@ import (
 // ErrNoFile means that what was asked for needs a database in a file.
 var ErrNoFile = errors.New("the database is in PostgreSQL, not in a file")
 
-const (
-	oldestPostgres = 150_000 // the oldest version of PostgreSQL that the store's statements need, as the server numbers it
-	firstVersion   = 18      // of the schema on PostgreSQL
-)
+// firstVersion is the first version of the schema on PostgreSQL.
+const firstVersion = 18
+
+// oldestPostgres is the oldest version of PostgreSQL that the store's statements need, as the server numbers it.
+var oldestPostgres = 150_000
 
 // readOnly are the parameters of connections that read: each transaction is one snapshot.
 var readOnly = map[string]string{"default_transaction_isolation": "repeatable read", "default_transaction_read_only": "on"}
@@ -80,7 +81,7 @@ func (p *postgreSQL) checkServer(tx *Tx) {
 	switch {
 	case tx.err != nil:
 	case version < oldestPostgres:
-		tx.Fail(fmt.Errorf("the server is PostgreSQL %d: use 15 or newer", version/10_000))
+		tx.Fail(fmt.Errorf("the server is PostgreSQL %d: use %d or newer", version/10_000, oldestPostgres/10_000))
 	case strings.Trim(path, `"`) != p.schema:
 		tx.Fail(postgres.ErrPooler)
 	case standby && !p.store.shared:

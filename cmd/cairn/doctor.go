@@ -29,7 +29,7 @@ func newDoctor(a *app) *cobra.Command {
 		Use:   "doctor [--json]",
 		Short: "Check the settings, the data folder, the servers of models, embeddings and tools, and the tokens",
 		Long: `Check everything a running bot depends on: the settings; the data folder, including every page
-of the database; the MCP servers and their tools; and what the tokens of Discord and Slack may
+of the database, or the PostgreSQL server; the MCP servers and their tools; and what the tokens of Discord and Slack may
 do. It sends each model a turn with tools, the same turn again to see the provider's cache at
 work, a picture, and a request for a summary, and asks the server of embeddings for vectors. It works while the bot runs, and asks it how it is, at
 its health or [web] address. Exit code 1: something is wrong.`,
