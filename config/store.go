@@ -14,7 +14,7 @@ import (
 const passwordVariable = "PGPASSWORD"
 
 // StoreAddress returns the address of the PostgreSQL database, with its password; "": the database is in the data folder.
-func (s *Settings) StoreAddress() (string, error) {
+func StoreAddress(s *Settings) (string, error) {
 	address, _, err := s.Resolve(s.Store)
 	if err != nil {
 		return "", fmt.Errorf("store: %w", err)

@@ -24,7 +24,7 @@ func TestStoreAddress(t *testing.T) {
 		file := writeSettings(t, text)
 		check.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "address"), []byte("postgres://ann@db.example/bot?password=of-file\n"), 0o600))
 		s := check.Must(Load(file))(t)
-		check.Equal(t, text, check.Must(s.StoreAddress())(t), want.address)
+		check.Equal(t, text, check.Must(StoreAddress(&s))(t), want.address)
 		check.That(t, slices.Contains(s.Secrets(), want.secret), "%s: %s is not a secret", text, want.secret)
 		check.That(t, !slices.Contains(s.Secrets(), "ann"), "%s: the user is a secret", text)
 		var warnings string

@@ -16,7 +16,7 @@ import (
 
 // storeOptions returns where the database of settings is.
 func storeOptions(s *config.Settings) (store.Options, error) {
-	address, err := s.StoreAddress()
+	address, err := config.StoreAddress(s)
 	if err != nil {
 		return store.Options{}, usage(err)
 	}
