@@ -23,8 +23,7 @@ import (
 
 func (r *rig) refuse(t *testing.T, what string) (repair func()) {
 	t.Helper()
-	storetest.Run(t, r.store, "CREATE TRIGGER refuse BEFORE "+what+" BEGIN SELECT raise(ABORT, 'the disk is full'); END")
-	return func() { storetest.Run(t, r.store, "DROP TRIGGER refuse") }
+	return storetest.Refuse(t, r.store, what, "the disk is full")
 }
 
 // faultyDisk is a store whose disk fails when a test says so.

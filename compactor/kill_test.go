@@ -173,7 +173,7 @@ func sound(t *testing.T, data *store.Store) {
 // reads the whole schema first, so a kill has one for all that is looked at.
 func openToLook(t testing.TB, dir string) *store.Store {
 	t.Helper()
-	return check.Must(store.Open(context.Background(), store.Options{Dir: dir, Shared: true}))(t)
+	return storetest.OpenBeside(t, dir)
 }
 
 func (r *rig) count(query string) int { return column[int](r.t, r.store, query)[0] }

@@ -18,6 +18,7 @@ import (
 	"cairn/compactor/worker"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
+	"cairn/testkit/pgtest"
 
 	"pgregory.net/rapid"
 )
@@ -249,7 +250,9 @@ func TestMain(m *testing.M) {
 	_ = flag.Set("rapid.checks", strconv.Itoa(cases))
 	check.InMemory()
 	debug.SetGCPercent(400) // tests allocate much, and keep little
-	os.Exit(m.Run())
+	code := m.Run()
+	pgtest.Stop()
+	os.Exit(code)
 }
 
 // FuzzHistory uses its bytes as the choices of TestInvariants: messages, edits, deletions, failures of workers and of the

@@ -114,8 +114,7 @@ func (r *rig) open() {
 	ctx := context.Background()
 	r.name = cmp.Or(r.name, testConversation)
 	if !r.borrowed {
-		storetest.CopyEmpty(r.t, r.dir)
-		r.store = check.Must(store.Open(ctx, store.Options{Dir: r.dir}))(r.t)
+		r.store = storetest.Open(r.t, r.dir)
 	}
 	r.conv = check.Must(r.store.Conversation(ctx, r.name))(r.t)
 	o := compactor.Options{

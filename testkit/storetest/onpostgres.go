@@ -81,9 +81,9 @@ func NewDatabase(t testing.TB) string {
 	return name
 }
 
-func openOnPostgres(t testing.TB, dir string) *store.Store {
+func openOnPostgres(t check.Tester, dir string) *store.Store {
 	t.Helper()
-	c := pgtest.Shared(t)
+	c := check.Must(pgtest.Running())(t)
 	check.NoError(t, makeEmpty())
 	name := databaseOf(dir)
 	if _, known := databases.LoadOrStore(name, true); !known {
@@ -91,21 +91,27 @@ func openOnPostgres(t testing.TB, dir string) *store.Store {
 	}
 	s := check.Must(store.Open(Ctx, store.Options{Dir: dir, Postgres: c.Address(name), Schema: Schema}))(t)
 	places.Store(s, dir)
-	t.Cleanup(func() { s.Close() })
 	return s
 }
 
 // OpenShared opens the store of a folder beside the bot, as a shell command does.
 func OpenShared(t testing.TB, dir string) *store.Store {
 	t.Helper()
+	s := OpenBeside(t, dir)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// OpenBeside is OpenShared for a test that closes the store itself.
+func OpenBeside(t check.Tester, dir string) *store.Store {
+	t.Helper()
 	o := store.Options{Dir: dir, Shared: true}
 	if OnPostgres {
-		o.Postgres = pgtest.Shared(t).Address(databaseOf(dir))
+		o.Postgres = check.Must(pgtest.Running())(t).Address(databaseOf(dir))
 		o.Schema = Schema
 	}
 	s := check.Must(store.Open(Ctx, o))(t)
 	places.Store(s, dir)
-	t.Cleanup(func() { s.Close() })
 	return s
 }
 

@@ -59,7 +59,7 @@ var emptyStore = sync.OnceValues(func() ([]byte, error) {
 })
 
 // CopyEmpty puts a store without conversations into a folder that has none.
-func CopyEmpty(t testing.TB, dir string) {
+func CopyEmpty(t check.Tester, dir string) {
 	t.Helper()
 	file := store.File(dir)
 	if _, err := os.Stat(file); err == nil {
@@ -74,12 +74,21 @@ func CopyEmpty(t testing.TB, dir string) {
 func OpenStore(t testing.TB, dir string) *store.Store {
 	t.Helper()
 	if OnPostgres {
+		pgtest.Shared(t) // or else the test is skipped
+	}
+	s := Open(t, dir)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// Open is OpenStore for a test that closes the store itself.
+func Open(t check.Tester, dir string) *store.Store {
+	t.Helper()
+	if OnPostgres {
 		return openOnPostgres(t, dir)
 	}
 	CopyEmpty(t, dir)
-	s := check.Must(store.Open(Ctx, store.Options{Dir: dir}))(t)
-	t.Cleanup(func() { s.Close() })
-	return s
+	return check.Must(store.Open(Ctx, store.Options{Dir: dir}))(t)
 }
 
 func NewConversation(t testing.TB) *store.Conversation {
