@@ -114,6 +114,7 @@ func TestModelSearchesEverywhere(t *testing.T) {
 
 // TestNobodySearchesWhatTheyMayNotRead places 10 000 messages at random in conversations that people at random may read.
 func TestNobodySearchesWhatTheyMayNotRead(t *testing.T) {
+	check.SkipUnderRace(t)
 	const conversations, each, people = 100, 100, 20
 	random := rand.New(rand.NewPCG(7, 7))
 	may := map[string][]string{}

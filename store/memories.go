@@ -137,7 +137,7 @@ func (t *Tx) memories(rest string, args ...any) []Memory {
 	}, "SELECT "+memoryColumns+" FROM memories m "+rest, args...)
 	for i, m := range all {
 		if doubt := doubts[m.ID]; doubt != 0 {
-			rivals := listValues[string](t, at.rivals(), m.ID, m.Slot, doubt)
+			rivals := listValues[string](t, at.rivals(), m.ID, m.Slot, doubt, at.millis)
 			all[i].InDoubt = slices.ContainsFunc(rivals, func(value string) bool { return words.Fold(value) != words.Fold(m.Value) })
 		}
 	}

@@ -5,6 +5,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -22,9 +23,14 @@ func (at moment) today(column string) string {
 	return fmt.Sprintf("substr('%s', 1, length(%s))", at.day, column)
 }
 
-// expired: nothing recalls it any more.
+// expired: nothing recalls it any more. The time is an argument, see args: statements with the same text are prepared once.
 func (at moment) expired(m string) string {
-	return fmt.Sprintf("(%[1]s.pinned = 0 AND %[1]s.expires_at IS NOT NULL AND %[1]s.expires_at <= %[2]d)", m, at.millis)
+	return fmt.Sprintf("(%[1]s.pinned = 0 AND %[1]s.expires_at IS NOT NULL AND %[1]s.expires_at <= ?)", m)
+}
+
+// args are the arguments of a condition of the moment.
+func (at moment) args(condition string) []any {
+	return slices.Repeat([]any{at.millis}, strings.Count(condition, "?"))
 }
 
 // over: it has a value, which had an end, and that has passed.
@@ -65,10 +71,10 @@ func (at moment) state(m string) string {
 		m, at.followed(m), at.expired(m), at.over(m))
 }
 
-// rivals selects the values that are true and may contradict memory ?1 of slot ?2, which has ?3 in common with them.
+// rivals selects the values that are true and may contradict memory ?1 of slot ?2, which has ?3 in common with them. ?4 is the moment.
 func (at moment) rivals() string {
 	return `SELECT value FROM memories r WHERE conversation = (SELECT conversation FROM memories WHERE id = ?1) AND slot = ?2 AND slot <> ''
-		AND ` + at.is("active", "r") + " AND in_doubt = ?3 AND id <> ?1 AND NOT " + at.upcoming("r")
+		AND ` + strings.ReplaceAll(at.is("active", "r"), "?", "?4") + " AND in_doubt = ?3 AND id <> ?1 AND NOT " + at.upcoming("r")
 }
 
 // apply gives a memory that was read the state that it has at the moment, by the same conditions. by is what supersedes it.

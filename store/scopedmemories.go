@@ -43,9 +43,11 @@ func (f MemoryFilter) where(in scopeIDs) (condition string, args []any) {
 	switch f.State {
 	case "all":
 	case "known":
-		cs.add("(" + at.is("current", "m") + " OR " + at.is("superseded", "m") + " AND slot <> '' AND NOT " + sameValue + ") AND NOT " + at.expired("m"))
+		is := "(" + at.is("current", "m") + " OR " + at.is("superseded", "m") + " AND slot <> '' AND NOT " + sameValue + ") AND NOT " + at.expired("m")
+		cs.add(is, at.args(is)...)
 	default:
-		cs.add(at.is(cmp.Or(f.State, "active"), "m"))
+		is := at.is(cmp.Or(f.State, "active"), "m")
+		cs.add(is, at.args(is)...)
 	}
 	if f.Kind != "" {
 		cs.add("kind = ?", f.Kind)
@@ -113,14 +115,16 @@ func (sm ScopedMemories) Page(f MemoryFilter, sort string, limit, offset int) []
 // find most. It reads only what a ranking needs: ID, SaidAt, Importance, Kind, Speaker, About, Pinned, Confirmed and State.
 func (sm ScopedMemories) Among(ids []int64, f MemoryFilter, sort string, each func(Memory)) {
 	chosen, args := f.where(sm.in)
+	at := now()
+	state := at.state("m")
 	eachRow(sm.tx, func(rows *sql.Rows) error {
 		var m Memory
 		err := rows.Scan(&m.ID, utcInto(&m.SaidAt), &m.Importance, &m.Kind, &m.Speaker, &m.About, &m.Pinned, &m.Confirmed, &m.State)
 		each(m)
 		return err
-	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed, `+now().state("m")+` FROM memories m
+	}, `SELECT id, said_at, importance, kind, speaker, about, pinned, confirmed, `+state+` FROM memories m
 		WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND `+chosen+" ORDER BY "+memoryOrders[cmp.Or(sort, "said")],
-		append([]any{listOf(ids)}, args...)...)
+		slices.Concat(at.args(state), []any{listOf(ids)}, args)...)
 }
 
 // SaidElsewhere returns those of the memories ids that may say the same as another of them in another conversation: their facts have
