@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"cairn/store"
 	"cairn/testkit/check"
 )
 
@@ -56,11 +58,20 @@ func (p folder) stoppedWhileCopying(dir string, args ...string) (kill func(), pa
 	return nil, ""
 }
 
+// addPicture adds a picture of some bytes to the database.
+func (p folder) addPicture(bytes int) {
+	p.t.Helper()
+	db := check.Must(sql.Open("sqlite3", store.File(filepath.Join(p.dir, "data"))))(p.t)
+	defer db.Close()
+	check.Must(db.Exec("INSERT INTO files (conversation, platform_id, type, data) SELECT id, 'picture', 'image/png', zeroblob(?) FROM conversations LIMIT 1", bytes))(p.t)
+}
+
 // TestKilledBackup kills `cairn backup` and `cairn restore` with SIGKILL while they copy. The next one removes what they left, and
 // nothing else: not what a running one writes, and no file of a person.
 func TestKilledBackup(t *testing.T) {
 	p := importFolder(t)
 	p.must("", "import", "--channel", "past", "past.jsonl")
+	p.addPicture(40 << 20) // a copy of less may be made before it is seen
 	check.NoError(t, os.Mkdir(filepath.Join(p.dir, "copies"), 0o700))
 	for _, dir := range []string{"copies", "data"} {
 		p.write(dir+"/.cairn-backup-mine", "notes")
