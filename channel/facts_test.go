@@ -24,14 +24,7 @@ func TestRecallSaysWhenFactsAreTrue(t *testing.T) {
 	} {
 		check.Must(storetest.Call(storetest.ToolsAt(storetest.Find(t, r.store, place), 4), "memory_save", arguments))(t)
 	}
-	ms := memory.Of(storetest.Find(t, r.store, place))
-	all, _, err := ms.List(t.Context(), memory.Filter{})
-	check.NoError(t, err)
-	for _, m := range all {
-		if m.By == "extractive" { // which repeats all of it
-			check.NoError(t, ms.Forget(t.Context(), m.ID))
-		}
-	}
+	r.forgetExtracted()
 	block := r.askForTurnContext("Where does Ophelia live?")
 	check.Contains(t, "turn context", block, `"Ophelia lives in Lisbon" (identity, since 2022-05, said by Ada on `, `"Ophelia lives in Oslo" (identity, was so until 2022-05, said by Ada on `)
 	check.That(t, strings.Index(block, "Lisbon\" (") < strings.Index(block, "Oslo\" ("), "what is true now comes first: %s", block)
@@ -65,17 +58,23 @@ func TestRecallSaysWhatTimeChanges(t *testing.T) {
 	} {
 		check.Must(storetest.Call(storetest.ToolsAt(storetest.Find(t, r.store, place), 4), "memory_save", arguments))(t)
 	}
-	ms := memory.Of(storetest.Find(t, r.store, place))
-	all, _, err := ms.List(t.Context(), memory.Filter{})
-	check.NoError(t, err)
-	for _, m := range all {
-		if m.By == "extractive" { // which repeats all of it
-			check.NoError(t, ms.Forget(t.Context(), m.ID))
-		}
-	}
+	r.forgetExtracted()
 	block := r.askForTurnContext("What about Ophelia, her visa, and Lisbon?")
 	check.Contains(t, "turn context", block,
 		fmt.Sprintf(`"Ophelia moves to Lisbon" (identity, not before %d, said by`, year+1),
 		fmt.Sprintf(`"Ophelia has a visa, a B1" (identity, was so until %d, said by`, year-1))
 	r.says(ada, place, "/memories about:me state:known", fmt.Sprintf("not before %d", year+1), fmt.Sprintf("was so until %d", year-1), fmt.Sprintf("until %d", year+1))
+}
+
+// forgetExtracted forgets the memories that were made without a model, which repeat what the test saves.
+func (r *rig) forgetExtracted() {
+	r.t.Helper()
+	ms := memory.Of(storetest.Find(r.t, r.store, place))
+	all, _, err := ms.List(r.t.Context(), memory.Filter{})
+	check.NoError(r.t, err)
+	for _, m := range all {
+		if m.By == "extractive" {
+			check.NoError(r.t, ms.Forget(r.t.Context(), m.ID))
+		}
+	}
 }

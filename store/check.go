@@ -139,12 +139,7 @@ func (u Upkeep) InPlace() error { return cmp.Or(u.store.engine.usable(), u.store
 
 // Damage returns the first ErrDamaged that a read or a write has met since the store was opened, even if all others succeed: a
 // damaged page stays one. It reads nothing.
-func (u Upkeep) Damage() error {
-	if s, ok := u.store.engine.(*sqlite); ok {
-		return s.damage.get()
-	}
-	return nil
-}
+func (u Upkeep) Damage() error { return u.store.engine.damaged() }
 
 // Vitals are numbers about a store, for monitoring.
 type Vitals struct {

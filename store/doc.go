@@ -1,5 +1,5 @@
-// Package store is the database of a bot: one SQLite file with transcripts, inbox, outbox, compactions, tasks and the rows of memories,
-// and its maintenance. A Conversation cannot reach any other one. The store makes no decisions: package transcript decides what happens
+// Package store is the database of a bot: one SQLite file, or a schema of PostgreSQL, with transcripts, inbox, outbox, compactions,
+// tasks and the rows of memories, and its maintenance. A Conversation cannot reach any other one. The store makes no decisions: package transcript decides what happens
 // to summaries, and packages memory and privacy decide what is saved and deleted.
 //
 // The methods of some nouns open a transaction each. A method with a Tx as its first argument is a step of one that is open:

@@ -33,6 +33,9 @@ type engine interface {
 	// verify reads every row and every reference.
 	verify(tx *Tx)
 
+	// damaged returns the first damage that a read or a write has met. It reads nothing.
+	damaged() error
+
 	// intact looks for damage that the open connections would not notice.
 	intact(ctx context.Context) error
 

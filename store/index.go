@@ -37,8 +37,7 @@ func (ms Messages) indexTerms(m chat.Message) {
 	if len(counts) == 0 {
 		return
 	}
-	// One statement for all of them, in the order of the index. OR FAIL: an error ends the transaction
-	// anyway, so SQLite need not write a journal to undo the statement alone.
+	// One statement for all of them.
 	ms.tx.do("INSERT INTO message_terms (conversation, term, seq, tf, length) SELECT CAST(? AS BIGINT), key, CAST(? AS BIGINT), CAST(value AS BIGINT), CAST(? AS BIGINT) FROM json_each(?)",
 		ms.c.id, m.Seq, length, encode(counts))
 }

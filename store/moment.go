@@ -38,12 +38,12 @@ func (at moment) over(m string) string {
 	return fmt.Sprintf("(%[1]s.slot <> '' AND %[1]s.until <> '' AND %[1]s.until < %[2]s)", m, at.today(m+".until"))
 }
 
-// followed: the value that supersedes it has begun. See Settled.
+// followed: the value that supersedes it is true already. See Settled.
 func (at moment) followed(m string) string {
 	return fmt.Sprintf("(%[1]s.superseded_by IS NOT NULL AND EXISTS (SELECT 1 FROM memories f WHERE f.id = %[1]s.superseded_by AND f.since <= %[2]s))", m, at.today("f.since"))
 }
 
-// upcoming: it has a value that has not begun, see Fact.Begins.
+// upcoming: its value is not true yet, see Fact.Begins.
 func (at moment) upcoming(m string) string {
 	return fmt.Sprintf("(%[1]s.slot <> '' AND %[1]s.since > %[2]s AND instr(%[1]s.value, substr(%[1]s.since, 1, 4)) = 0)", m, at.today(m+".since"))
 }
@@ -80,15 +80,15 @@ func (at moment) rivals() string {
 // apply gives a memory that was read the state that it has at the moment, by the same conditions. by is what supersedes it.
 func (at moment) apply(m *Memory, by follower) {
 	today := func(like string) string { return at.day[:min(len(like), len(at.day))] }
-	begun := func(period string) bool { return period <= today(period) }
+	started := func(period string) bool { return period <= today(period) }
 	switch {
 	case m.State != "active":
-	case m.SupersededBy != 0 && begun(by.Since):
+	case m.SupersededBy != 0 && started(by.Since):
 		m.State = "superseded"
 	case !m.Pinned && !m.Expires.IsZero() && m.Expires.UnixMilli() <= at.millis:
 		m.State = "expired"
 	case m.Slot != "" && m.Until != "" && m.Until < today(m.Until):
 		m.State = "expired"
 	}
-	m.Upcoming = m.Slot != "" && !begun(m.Begins())
+	m.Upcoming = m.Slot != "" && !started(m.Begins())
 }

@@ -154,6 +154,8 @@ func (p *postgreSQL) place() string {
 
 func (p *postgreSQL) usable() error { return nil }
 
+func (p *postgreSQL) damaged() error { return nil }
+
 // inPlace has nothing to check: the connection that writes has the lock of the schema, see postgres.Alone.
 func (p *postgreSQL) inPlace() error { return nil }
 

@@ -82,6 +82,8 @@ func (s *sqlite) place() string { return s.path }
 
 func (s *sqlite) usable() error { return s.lost.get() }
 
+func (s *sqlite) damaged() error { return s.damage.get() }
+
 // FULL: messages survive a power cut once Deliver has returned. Secure delete: deleted data is
 // overwritten.
 const (

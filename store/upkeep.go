@@ -294,5 +294,11 @@ func freeBytes(dir string) (int64, error) {
 	return int64(disk.Bavail) * disk.Bsize, nil
 }
 
+// OnServer reports whether the database is on a server, and not in a file of this machine.
+func (u Upkeep) OnServer() bool {
+	_, ok := u.store.engine.(*postgreSQL)
+	return ok
+}
+
 // Place says where the database is: the path of its file, or an address without a password.
 func (u Upkeep) Place() string { return u.store.engine.place() }

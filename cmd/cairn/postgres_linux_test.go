@@ -92,10 +92,11 @@ func TestServerStopsUnderABot(t *testing.T) {
 	p := newPlatforms(t)
 	model := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("Here I am.") })
 	f := p.folder(fmt.Sprintf("store = %q\n", c.Address("postgres")), modelAt(model)...)
-	r := f.start("run")
+	r := f.start("run", "--health", "127.0.0.1:0")
 	p.open(r)
 	p.sayOnBoth("one")
 	p.answered(r, "Here I am.", 1)
+	address := "http://" + p.telling(r)
 	c.Down()
 	p.sayOnBoth("two")
 	r.logs(`"store_message_failed","connector":"discord"`, `"store_message_failed","connector":"slack"`)
@@ -106,6 +107,10 @@ func TestServerStopsUnderABot(t *testing.T) {
 			check.Lacks(t, "an acknowledged message that is not stored", string(d.Payload), "two")
 		}
 	}
+	alive, said := get(t, address+"/healthz")
+	check.That(t, alive == 200 && strings.Contains(said, `"parts":[]`), "a restart would not help, and the bot asks for one: %d, %s", alive, said)
+	ready, said := get(t, address+"/readyz")
+	check.That(t, ready == 503 && strings.Contains(said, `"part":"database","ok":false`), "ready without a database: %d, %s", ready, said)
 	check.NoError(t, c.Up())
 	p.answered(r, "Here I am.", 2)
 	p.sayOnBoth("three")

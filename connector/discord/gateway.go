@@ -28,7 +28,7 @@ type session struct {
 	timeout time.Duration                                 // from the dial to READY or RESUMED
 	handle  func(name string, data json.RawMessage) error // called with each event in order; the next one waits, and an error ends the connection
 	await   func(what string)                             // called with what the gateway must send next, see platform.Link
-	begun   func()                                        // called with READY or RESUMED
+	ready   func()                                        // called with READY or RESUMED
 
 	id            string // empty: the gateway does not know the session yet, or no longer
 	sequence      int64  // of the last handled event
@@ -108,7 +108,7 @@ func (s *session) event(p packet) error {
 		return nil
 	}
 	s.established = true
-	s.begun()
+	s.ready()
 	s.failedResumes = 0
 	s.ws.Expect(s.interval * 3 / 2) // a dead connection is noticed early, so that it can be resumed
 	s.beat.Reset(s.interval)

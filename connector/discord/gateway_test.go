@@ -206,7 +206,7 @@ func TestTheGatewayClosesWithTheCodeThatIsDeserved(t *testing.T) {
 // session is one that ends where handle fails.
 func (v *double) session(handle func(name string) error) *session {
 	return &session{
-		await: func(string) {}, begun: func() {},
+		await: func(string) {}, ready: func() {},
 		token: "token", gateway: v.gateway(), intents: discordgo.IntentGuilds, timeout: patience,
 		handle: func(name string, _ json.RawMessage) error { return handle(name) },
 	}
@@ -278,7 +278,7 @@ func TestASilentGatewayIsLeftSoThatTheSessionIsResumed(t *testing.T) {
 					_, _, ended = ws.ReadMessage()
 				}
 			})
-			s := &session{timeout: patience, handle: func(string, json.RawMessage) error { return nil }, await: func(string) {}, begun: func() {}}
+			s := &session{timeout: patience, handle: func(string, json.RawMessage) error { return nil }, await: func(string) {}, ready: func() {}}
 			begin := time.Now()
 			err := s.run(t.Context(), platform.NewSocket(ws, s.timeout))
 			s.noteEnd(err)

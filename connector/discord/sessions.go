@@ -27,7 +27,7 @@ type shard struct {
 	link    *platform.Link
 	servers *servers
 	events  *events
-	tried   chan struct{} // closed once the first session has begun, or failed
+	tried   chan struct{} // closed once the first session is ready, or failed
 	endTry  func()        // closes tried, once
 
 	pause        platform.Backoff // see noteIdentify
@@ -70,7 +70,7 @@ func (s *shard) keep(ctx context.Context) error {
 			connection, done := s.link.Connection(ctx)
 			err = latest.connect(connection)
 			done()
-			latest.begun()                        // if it ended before READY
+			latest.ready()                        // if it ended before READY
 			if errors.Is(err, platform.ErrDeaf) { // the session may be what delivers nothing
 				latest.id = ""
 			}
@@ -118,7 +118,7 @@ func (s *shard) newSession(ctx context.Context) (created *session, err error) {
 	if alone {
 		s.base.Work.Start(s.startOthers)
 	}
-	begun := func(identified time.Time) {
+	free := func(identified time.Time) {
 		if !identified.IsZero() {
 			next = identified.Add(s.pauses.identify.First)
 			s.starts.noteStart()
@@ -131,13 +131,13 @@ func (s *shard) newSession(ctx context.Context) (created *session, err error) {
 		found, err = s.awaitStart(ctx, found)
 	}
 	if err != nil {
-		begun(time.Time{})
+		free(time.Time{})
 		return nil, err
 	}
 	created = &session{
 		token: s.rest.token, gateway: found.URL, intents: s.intents(), shard: s.shardOf(s.id), timeout: s.pauses.open, handle: s.events.handle, await: s.link.Await,
 	}
-	created.begun = sync.OnceFunc(func() { begun(created.identified) })
+	created.ready = sync.OnceFunc(func() { free(created.identified) })
 	return created, nil
 }
 

@@ -68,7 +68,7 @@ func (l *limitedDay) start(t *testing.T, shards int) []start {
 			l.used++
 			check.That(t, l.used <= l.limit, "session %d of %d, which resets the token", l.used, l.limit)
 			l.mu.Unlock()
-			session.begun()
+			session.ready()
 		})
 	}
 	all.Wait()

@@ -5,7 +5,6 @@ package postgres
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"io"
 	"strings"
 	"unicode/utf8"
@@ -111,7 +110,8 @@ func (c *Conn) send(ctx context.Context, last statement) (*rows, error) {
 	for range queued {
 		tag, err := results.Exec()
 		if err != nil {
-			return nil, errors.Join(err, ignore(results.Close()))
+			_ = results.Close() // it repeats the error
+			return nil, err
 		}
 		if !tag.Select() {
 			c.changed += tag.RowsAffected()
@@ -119,11 +119,13 @@ func (c *Conn) send(ctx context.Context, last statement) (*rows, error) {
 	}
 	found, err := results.Query()
 	if err != nil {
-		return nil, errors.Join(err, ignore(results.Close()))
+		_ = results.Close() // it repeats the error
+		return nil, err
 	}
 	all, err := readAll(found)
 	if err != nil {
-		return nil, errors.Join(err, ignore(results.Close()))
+		_ = results.Close() // it repeats the error
+		return nil, err
 	}
 	if tag := found.CommandTag(); !tag.Select() {
 		all.changed = tag.RowsAffected()
@@ -131,9 +133,6 @@ func (c *Conn) send(ctx context.Context, last statement) (*rows, error) {
 	}
 	return all, results.Close()
 }
-
-// ignore drops an error that only repeats an earlier one.
-func ignore(error) error { return nil }
 
 // rows are rows that were read, so that the connection is free for other statements.
 type rows struct {

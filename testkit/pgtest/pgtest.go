@@ -25,7 +25,7 @@ import (
 // Cluster is a running PostgreSQL.
 type Cluster struct {
 	dir    string
-	stop   io.Closer // the pipe that keeps it running
+	stop   io.WriteCloser // the pipe that keeps it running
 	server *exec.Cmd
 }
 
@@ -121,8 +121,8 @@ func (c *Cluster) Up() error {
 	if err != nil {
 		return err
 	}
-	// The shell ends the server when the pipe closes, as it does when the tests are killed.
-	c.server = exec.Command("sh", "-c", `"$@" & read -r _; kill -INT $!; wait`, "sh",
+	// The shell ends the server when the pipe has a line, or closes because the tests were killed; then it removes the files, too.
+	c.server = exec.Command("sh", "-c", `"$@" & read -r _ || killed=1; kill -INT $!; wait; [ -z "$killed" ] || rm -rf "$0"`, c.dir,
 		serve, "-D", c.data(), "-k", c.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=200")
 	c.server.Dir = c.dir
 	c.server.SysProcAttr = as
@@ -148,7 +148,7 @@ func (c *Cluster) Up() error {
 
 // Down stops the server, as its operator does, and ends all connections. Up starts it again.
 func (c *Cluster) Down() {
-	_ = c.stop.Close()
+	_, _ = io.WriteString(c.stop, "stop\n")
 	_ = c.server.Wait()
 }
 
