@@ -62,6 +62,9 @@ func (e *Embeddings) keep(ctx context.Context, p *part, sources []store.VectorSo
 		return nil
 	}
 	err := e.o.Store.Update(ctx, func(tx *store.Tx) {
+		if p.Conversation != nil {
+			tx.Lock(p.Conversation) // its messages may be deleted meanwhile
+		}
 		for i, s := range sources {
 			p.vectors(tx).Set(e.in.ID, s, vectors[i])
 		}

@@ -46,7 +46,7 @@ func remember(c *store.Conversation, ctx context.Context, d draft) (s Saved, ans
 	if err != nil {
 		return s, llm.Result{}, err
 	}
-	err = c.Store().Update(ctx, func(tx *store.Tx) {
+	err = c.Update(ctx, "remember", func(tx *store.Tx) {
 		tx.Fail(recheck(c, tx, &d))
 		s = saveDraft(c, tx, d)
 		if s.Unwanted {

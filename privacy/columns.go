@@ -54,8 +54,10 @@ var TextColumns = map[string]map[string]Fate{
 
 // OtherColumns are all other columns, by table: numbers, ids of rows, and texts that only Cairn or its owner writes.
 var OtherColumns = map[string]string{
+	"processes": "id name connectors version settings started_at lease_until draining",
+	"events":    "id conversation changed",
 	"conversations": `id parent origin next_seq version cleared_to session_start created_at following gap_again read_back counted
-		counted_estimate counted_by counted_with spared_from spared_to audience past_tries unread_from bot_turns vectors_deleted`,
+		counted_estimate counted_by counted_with spared_from spared_to audience past_tries unread_from bot_turns vectors_deleted owner epoch`,
 	"inbox": "id conversation said_at received_at addressed optional incomplete edited_at tries",
 	"messages": `id conversation seq turn role call_id tool said_at saved_at addressed answered attempts tokens edited_at deleted_at reply_seq
 		optional changed_with deprived`,

@@ -20,7 +20,7 @@ import (
 // repaired. A waiting turn is closed if no other message addresses the bot. A deleted message stays known, so that it is not
 // delivered again; one that was not known is known from then on.
 func (pr Conversation) Delete(ctx context.Context, ids []string) error {
-	return erase(ctx, pr.c, "delete messages", func(tx *store.Tx) {
+	return pr.c.Erase(ctx, "delete messages", func(tx *store.Tx) {
 		deleteAll(pr.c, tx, ids)
 		for _, id := range ids {
 			pr.c.Inbox().Reject(tx, id)

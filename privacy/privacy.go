@@ -79,6 +79,7 @@ func (ps Everyone) Erase(ctx context.Context, who store.Person, in ...*store.Con
 		if who.ID == "" {
 			tx.Fail(errNobody)
 		}
+		tx.Enter(in...)
 		for _, c := range in {
 			eraseTyped(c, tx, who) // first, while their messages have their names
 			of := c.Traces(tx, who)
@@ -95,6 +96,7 @@ func (ps Everyone) Erase(ctx context.Context, who store.Person, in ...*store.Con
 // EraseTyped deletes what a person may have typed into commands of these conversations, and nothing else.
 func (ps Everyone) EraseTyped(ctx context.Context, who store.Person, in ...*store.Conversation) error {
 	err := ps.store.Erase(ctx, func(tx *store.Tx) {
+		tx.Enter(in...)
 		for _, c := range in {
 			eraseTyped(c, tx, who)
 		}
@@ -111,7 +113,7 @@ func (ps Everyone) Erasures(ctx context.Context) (due []store.Erasure, err error
 // EraseSome deletes the next of a person's messages and memories, as Delete does, in one short transaction. The tombstones do not
 // say whose they were.
 func (pr Conversation) EraseSome(ctx context.Context, author string) (e Erased, err error) {
-	err = erase(ctx, pr.c, "forget a person", func(tx *store.Tx) {
+	err = pr.c.Erase(ctx, "forget a person", func(tx *store.Tx) {
 		of := pr.c.Traces(tx, store.Person{ID: author})
 		before, upto, found := of.Requested()
 		if !found {

@@ -59,12 +59,9 @@ func (ps Everyone) hold(
 // Purge deletes everything of the conversation, and what threads inherited from it. Its name and the platform IDs of the messages
 // stay, so that no message is delivered again or backfilled from the platform as missed.
 func (pr Conversation) Purge(ctx context.Context) error {
-	return erase(ctx, pr.c, "delete everything", func(tx *store.Tx) { purge(pr.c, tx) })
+	return pr.c.Erase(ctx, "delete everything", func(tx *store.Tx) { purge(pr.c, tx) })
 }
 
-func erase(ctx context.Context, c *store.Conversation, tried string, do func(*store.Tx)) error {
-	return c.Fail(tried, c.Store().Erase(ctx, do))
-}
 
 func purge(c *store.Conversation, tx *store.Tx) {
 	for _, t := range c.Tasks().All(tx) {

@@ -84,7 +84,7 @@ func (ss Summaries) first(start int64) []chat.Message {
 // Load returns the snapshot from which the view is rebuilt. Its cost does not depend on the conversation's age. Running rows
 // become failed, unless the store is Shared.
 func (cs Compactions) Load(ctx context.Context) (transcript.Snapshot, error) {
-	if !cs.c.store.shared {
+	if cs.c.owned() {
 		err := cs.c.set(ctx, "load the state", `UPDATE compactions SET state = 'failed', error = 'the bot stopped before it was done'
 			WHERE conversation = ? AND state = 'running'`, cs.c.id)
 		if err != nil {

@@ -3,9 +3,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -18,6 +20,7 @@ type handle struct {
 	store *Store
 	id    int64 // 1 to 2^31-1
 	name  string
+	epoch int64 // of the owner that has the handle, see Lease.Claim; 0: it writes as somebody else, or nobody else can
 }
 
 // MaxName limits a conversation's name, in bytes.
@@ -52,14 +55,15 @@ func (s *Store) Find(ctx context.Context, name string) (*Conversation, error) {
 // Unfinished returns the names of the conversations with work to do: messages in the inbox, a session to start, a turn to
 // answer, an unsent reply, or messages that a model has yet to summarize.
 func (s *Store) Unfinished(ctx context.Context) ([]string, error) {
-	return s.names(ctx, `SELECT name FROM conversations
-		WHERE id IN (SELECT conversation FROM inbox)
-		OR id IN (SELECT conversation FROM wanted_sessions)
-		OR id IN (SELECT conversation FROM messages WHERE answered = 0)
-		OR id IN (SELECT conversation FROM outbox WHERE state IN ('waiting', 'sending'))
-		OR id IN (SELECT conversation FROM compactions WHERE state = 'applied' AND (owed = 1 OR kind = 'placeholder'))
-		ORDER BY id`)
+	return s.names(ctx, "SELECT name FROM conversations c WHERE "+waits+" OR "+owes+" ORDER BY id")
 }
+
+// What a conversation c has to do: waits is true while people wait for it, or a task does; owes while a model has yet to summarize.
+const (
+	waits = `(c.id IN (SELECT conversation FROM inbox) OR c.id IN (SELECT conversation FROM wanted_sessions)
+		OR c.id IN (SELECT conversation FROM messages WHERE answered = 0) OR c.id IN (SELECT conversation FROM outbox WHERE state IN ('waiting', 'sending')))`
+	owes = "c.id IN (SELECT conversation FROM compactions WHERE state = 'applied' AND (owed = 1 OR kind = 'placeholder'))"
+)
 
 // Importing returns the names of the conversations with messages of an import that their compactor has not read.
 func (s *Store) Importing(ctx context.Context) ([]string, error) {
@@ -76,10 +80,43 @@ func (c handle) View(ctx context.Context, tried string, do func(*Tx)) error {
 	return c.Fail(tried, c.store.View(ctx, do))
 }
 
-// Update is View for a write transaction.
+// Update is View for a write transaction. ErrOwned and ErrUnknown, which are also reported to Lost, mean that an owner must open the
+// conversation again.
 func (c handle) Update(ctx context.Context, tried string, do func(*Tx)) error {
-	return c.Fail(tried, c.store.Update(ctx, do))
+	return c.enter(ctx, tried, outdated, do)
 }
+
+// Erase is Update for a function that deletes, see Store.Erase.
+func (c handle) Erase(ctx context.Context, tried string, do func(*Tx)) error {
+	return c.Update(ctx, tried, func(tx *Tx) { erase(tx, do) })
+}
+
+// enter is Update with what it means to an owner that is another process.
+func (c handle) enter(ctx context.Context, tried string, tells meaning, do func(*Tx)) error {
+	err := c.store.Update(ctx, func(tx *Tx) {
+		c.store.engine.enter(tx, c, tells)
+		do(tx)
+	})
+	if c.epoch != 0 && (errors.Is(err, ErrOwned) || errors.Is(err, ErrUnknown)) {
+		c.store.lost(c.name)
+	}
+	return c.Fail(tried, err)
+}
+
+// Enter locks conversations in a transaction that changes several: before it reads them, so that their owners change nothing meanwhile,
+// and in the same order everywhere, so that no two transactions wait for each other.
+func (t *Tx) Enter(all ...*Conversation) {
+	sorted := slices.SortedFunc(slices.Values(all), func(a, b *Conversation) int { return cmp.Compare(a.id, b.id) })
+	for _, c := range sorted {
+		t.store.engine.enter(t, c.handle, outdated)
+	}
+}
+
+// Lock is Enter for one conversation, of which only what is derived from it changes.
+func (t *Tx) Lock(c *Conversation) { t.store.engine.enter(t, c.handle, quiet) }
+
+// owned reports whether nobody else works on the conversation: what is unfinished in it was left by a process that has ended.
+func (c handle) owned() bool { return c.epoch != 0 || !c.store.shared && c.store.lease.Load() == nil }
 
 // Fail wraps an error of the conversation with what was tried; nil stays nil.
 func (c handle) Fail(tried string, err error) error { return Fail(tried+" of "+c.name, err) }
@@ -89,7 +126,7 @@ func (c handle) row(ctx context.Context, tried string, columns []any, query stri
 }
 
 func (c handle) set(ctx context.Context, tried, query string, args ...any) error {
-	return c.store.set(ctx, tried+" of "+c.name, query, args...)
+	return c.Update(ctx, tried, func(tx *Tx) { tx.do(query, args...) })
 }
 
 func (c handle) change(ctx context.Context, tried, query string, args ...any) error {

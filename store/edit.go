@@ -106,6 +106,7 @@ func (tr Transcript) edit(tx *Tx, m Inbound, also func(tx *Tx, was, is chat.Mess
 // NextVersion increments the version of the conversation and returns it: whatever is changed of its prompt is changed with a
 // new version, and Watch reports that.
 func (c handle) NextVersion(tx *Tx) int64 {
+	c.store.engine.enter(tx, c, outdated) // a thread may be another process's
 	tx.raised = append(tx.raised, c.name)
 	c.Messages(tx).dropContexts()
 	return getValue[int64](tx, "UPDATE conversations SET version = version + 1 WHERE id = ? RETURNING version", c.id)

@@ -42,8 +42,14 @@ type engine interface {
 	// writtenElsewhere returns a number that changes when another process writes.
 	writtenElsewhere(ctx context.Context) (int64, error)
 
-	// tell lets writtenElsewhere of other processes know that this one writes.
-	tell(tx *Tx)
+	// enter locks a conversation until the end of the transaction, which fails with ErrOwned if c is of an owner that another process
+	// has followed. It tells the owner, if that is another process, what the transaction means to it.
+	enter(tx *Tx, c handle, tells meaning)
+
+	// notify wakes the other processes once the transaction is committed, and listen calls heard whenever one of them does. It returns
+	// when the connection is lost; nil: nobody can.
+	notify(tx *Tx)
+	listen(ctx context.Context, heard func()) error
 
 	// measure sets the sizes in v.
 	measure(ctx context.Context, v *Vitals) error
@@ -59,3 +65,12 @@ type engine interface {
 	// place says where the database is, for people.
 	place() string
 }
+
+// meaning is what a transaction means to the owner of a conversation.
+type meaning int
+
+const (
+	quiet    meaning = -1 // nothing
+	woken    meaning = 0  // it has more to do
+	outdated meaning = 1  // what it knows of the conversation is out of date
+)

@@ -54,13 +54,16 @@ type Receipt struct {
 //
 // When a message in a thread addresses the bot, the bot follows the thread from there on (see Follow): later messages in it are
 // optional in the inbox, and count as addressed if the bot still follows the thread when they are taken up.
-func (in Inbox) Deliver(ctx context.Context, all ...Inbound) ([]Receipt, error) {
-	return Update(ctx, in.c, "deliver message", func(tx *Tx) (receipts []Receipt) {
+func (in Inbox) Deliver(ctx context.Context, all ...Inbound) (receipts []Receipt, err error) {
+	err = in.c.enter(ctx, "deliver message", woken, func(tx *Tx) {
 		for _, m := range all {
 			receipts = append(receipts, in.deliver(tx, m))
 		}
-		return receipts
 	})
+	if err != nil {
+		return nil, err
+	}
+	return receipts, nil
 }
 
 // deliver is Deliver for one message.

@@ -124,7 +124,11 @@ func (s *sqlite) writtenElsewhere(ctx context.Context) (number int64, err error)
 	return number, err
 }
 
-func (s *sqlite) tell(*Tx) {} // SQLite counts
+func (s *sqlite) enter(*Tx, handle, meaning) {} // one process owns everything
+
+func (s *sqlite) notify(*Tx) {}
+
+func (s *sqlite) listen(context.Context, func()) error { return nil }
 
 func (s *sqlite) measure(_ context.Context, v *Vitals) error {
 	file, err := os.Stat(s.path)

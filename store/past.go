@@ -90,8 +90,10 @@ func (h Past) Gap(ctx context.Context) (after string, open bool, err error) {
 // SetGap opens a gap after a message, unless an open gap starts there or earlier: ids of Discord and Slack increase. A page of
 // an earlier gap may have been read and not stored yet, so that gap is read once more.
 func (h Past) SetGap(ctx context.Context, after string) error {
-	return h.c.set(ctx, "open a gap", `UPDATE conversations SET gap_again = CASE WHEN coalesce(gap, '') <> '' AND (length(gap), gap) < (length(?1), ?1) THEN 1 ELSE gap_again END,
-		gap = CASE WHEN coalesce(gap, '') = '' OR (length(?1), ?1) < (length(gap), gap) THEN ?1 ELSE gap END WHERE id = ?2`, after, h.c.id)
+	return h.c.enter(ctx, "open a gap", woken, func(tx *Tx) {
+		tx.do(`UPDATE conversations SET gap_again = CASE WHEN coalesce(gap, '') <> '' AND (length(gap), gap) < (length(?1), ?1) THEN 1 ELSE gap_again END,
+			gap = CASE WHEN coalesce(gap, '') = '' OR (length(?1), ?1) < (length(gap), gap) THEN ?1 ELSE gap END WHERE id = ?2`, after, h.c.id)
+	})
 }
 
 // CloseGap records that nothing was missed after a message, or that it cannot be read. A gap that

@@ -15,7 +15,7 @@ const byAuthor = "messages_author (author_id=? AND rowid>"
 // plans are parts of statements that the store runs, with the index by which each statement with that part should run.
 var plans = []struct{ part, by string }{
 	{"answered = 0 ORDER BY id LIMIT 1", "messages_waiting (id>"},
-	{"OR id IN (SELECT conversation FROM messages WHERE answered = 0)", "messages_waiting"},
+	{"OR c.id IN (SELECT conversation FROM messages WHERE answered = 0)", "messages_waiting"},
 	{"AND changed_with > ?2", "messages_changed (id>"},
 	{"changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?", "messages_changed (id>"},
 	{"changed_with IS NOT NULL AND role = 'user' AND addressed = 1 AND deleted_at >= ?2", "messages_changed (id>"},
@@ -46,7 +46,7 @@ var plans = []struct{ part, by string }{
 	{"AND ended_with = ? AND from_seq >= ?", "compactions_ended (conversation=?"},
 	{"SELECT coalesce(next_seq, 0) FROM compactions s", "compactions_to (conversation=?)"},
 	{"AND parent = ? AND coalesce(state, '') = 'rolled_up'", "compactions_parent"},
-	{"OR id IN (SELECT conversation FROM compactions WHERE state = 'applied' AND (owed = 1 OR kind = 'placeholder'))", "compactions_owed"},
+	{"OR c.id IN (SELECT conversation FROM compactions WHERE state = 'applied' AND (owed = 1 OR kind = 'placeholder'))", "compactions_owed"},
 	{"WHERE conversation = ? AND state IN ('waiting', 'sending') ORDER BY id", "outbox_unsent (conversation=?)"},
 	{"SELECT count(*) FROM outbox WHERE state IN ('waiting', 'sending')", "outbox_unsent"},
 	{"SELECT min(created_at) FROM outbox WHERE state IN ('waiting', 'sending')", "outbox_unsent"},

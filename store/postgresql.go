@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,6 +27,13 @@ var oldestPostgres = 150_000
 // readOnly are the parameters of connections that read: each transaction is one snapshot.
 var readOnly = map[string]string{"default_transaction_isolation": "repeatable read", "default_transaction_read_only": "on"}
 
+// inTime are the parameters of connections that write. A process that is frozen in the middle of a transaction must not keep others from
+// the rows that it has locked.
+var inTime = map[string]string{"idle_in_transaction_session_timeout": "5s", "lock_timeout": "20s"}
+
+// writers are the connections that write: one for the writers that wait for each other in order, one for the lease, and one for VACUUM.
+const writers = 3
+
 // postgreSQL is the schema of a store.
 type postgreSQL struct {
 	store    *Store
@@ -33,6 +41,8 @@ type postgreSQL struct {
 	address  postgres.Address
 	schema   string
 	existing bool // there must be a schema already
+
+	listening driver.Connector
 }
 
 func (p *postgreSQL) open(ctx context.Context) (write, read *sql.DB, err error) {
@@ -40,7 +50,7 @@ func (p *postgreSQL) open(ctx context.Context) (write, read *sql.DB, err error) 
 	if err != nil {
 		return nil, nil, fmt.Errorf("the address of PostgreSQL %w", err)
 	}
-	writing, err := postgres.Connector(p.text, p.schema, nil)
+	writing, err := postgres.Connector(p.text, p.schema, inTime)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -48,11 +58,9 @@ func (p *postgreSQL) open(ctx context.Context) (write, read *sql.DB, err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	if !p.store.shared {
-		writing = postgres.Alone(writing, p.schema)
-	}
+	p.listening = reading
 	write = sql.OpenDB(writing)
-	write.SetMaxOpenConns(1)
+	write.SetMaxOpenConns(writers)
 	read = sql.OpenDB(reading)
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
@@ -62,6 +70,7 @@ func (p *postgreSQL) open(ctx context.Context) (write, read *sql.DB, err error) 
 // prepare checks the server, and creates the schema or brings it up to date.
 func (p *postgreSQL) prepare(tx *Tx) {
 	p.checkServer(tx)
+	p.checkConnection(tx)
 	if tx.err != nil {
 		return
 	}
@@ -112,8 +121,10 @@ func (p *postgreSQL) create(tx *Tx) {
 	if !exists(tx, "SELECT 1 FROM pg_namespace WHERE nspname = ?", p.schema) {
 		tx.do(`CREATE SCHEMA "` + p.schema + `"`)
 	}
+	tx.do("CREATE TABLE cairn (version BIGINT NOT NULL)")
+	tx.changes(postgres.Functions)
 	tx.changes(postgres.Schema(schema)) // several statements
-	tx.do("INSERT INTO cairn (version, written) VALUES (?, 0)", len(migrations))
+	tx.do("INSERT INTO cairn (version) VALUES (?)", len(migrations))
 }
 
 // upgrade runs the migrations that the schema lacks, in the transaction tx.
@@ -129,6 +140,7 @@ func (p *postgreSQL) upgrade(tx *Tx) {
 	case p.store.shared:
 		tx.Fail(errOlder)
 	}
+	tx.changes(postgres.Functions)
 	for next := version + 1; next <= len(migrations) && tx.err == nil; next++ {
 		text, err := postgres.Migration(migrations[next-1])
 		tx.Fail(err)
@@ -156,7 +168,6 @@ func (p *postgreSQL) usable() error { return nil }
 
 func (p *postgreSQL) damaged() error { return nil }
 
-// inPlace has nothing to check: the connection that writes has the lock of the schema, see postgres.Alone.
 func (p *postgreSQL) inPlace() error { return nil }
 
 // explain adds to an error what it means.
@@ -165,19 +176,20 @@ func (p *postgreSQL) explain(err error) error {
 	if err == nil || errors.As(err, &done) {
 		return err
 	}
-	var taken *postgres.TakenError
-	if errors.As(err, &taken) {
-		words := fmt.Sprintf("%v: %v: stop it, or name another schema", ErrInUse, taken)
-		return &inWords{words: words, cause: err, is: ErrInUse}
-	}
 	words := p.address.Explain(err)
 	switch postgres.Code(err) {
+	case postgres.Fenced:
+		return fmt.Errorf("%w: %w", ErrOwned, err)
 	case postgres.MissingRight:
 		words = p.lacksRight()
 	case postgres.DiskFull:
 		return &inWords{words: fmt.Sprintf("%v: %s: %v", ErrFull, words, err), cause: err, is: ErrFull}
 	case postgres.DataCorrupted, postgres.IndexCorrupted:
 		return &inWords{words: fmt.Sprintf("the database is damaged, nothing was changed: %v", err), cause: err, is: ErrDamaged}
+	}
+	var unanswered *commitError
+	if errors.As(err, &unanswered) && postgres.Unanswered(err) {
+		err = fmt.Errorf("%w: %w", ErrUnknown, err)
 	}
 	if words == "" {
 		return err
@@ -212,17 +224,37 @@ func (p *postgreSQL) touch(tx *Tx) { tx.change("UPDATE cairn SET version = versi
 // verify does nothing: the server checks references, and pages when it reads them.
 func (p *postgreSQL) verify(*Tx) {}
 
-// intact uses the connection that writes: if it was lost, this takes the lock of the schema again.
 func (p *postgreSQL) intact(ctx context.Context) error {
 	return p.store.Update(ctx, func(tx *Tx) { p.version(tx) })
 }
 
-func (p *postgreSQL) writtenElsewhere(ctx context.Context) (number int64, err error) {
-	err = p.store.look(ctx, oneRead, func(tx *Tx) { number = getValue[int64](tx, "SELECT written FROM cairn") })
-	return number, err
+// writtenElsewhere is always the same: other processes leave events.
+func (p *postgreSQL) writtenElsewhere(context.Context) (int64, error) { return 0, nil }
+
+func (p *postgreSQL) enter(tx *Tx, c handle, tells meaning) {
+	if tx.entered[c.id] {
+		return
+	}
+	if tx.entered == nil {
+		tx.entered = make(map[int64]bool)
+	}
+	tx.entered[c.id] = true
+	if c.epoch != 0 {
+		tx.do("SELECT fence(?, ?)", c.id, c.epoch)
+		return
+	}
+	self := int64(0)
+	if lease := p.store.lease.Load(); lease != nil {
+		self = lease.id
+	}
+	tx.do("SELECT visit(?, ?, ?)", c.id, self, int64(tells))
 }
 
-func (p *postgreSQL) tell(tx *Tx) { tx.change("UPDATE cairn SET written = written + 1") }
+func (p *postgreSQL) notify(tx *Tx) { tx.do("SELECT pg_notify(current_schema(), '')") }
+
+func (p *postgreSQL) listen(ctx context.Context, heard func()) error {
+	return postgres.Listen(ctx, p.listening, p.schema, heard)
+}
 
 func (p *postgreSQL) measure(ctx context.Context, v *Vitals) error {
 	v.Free = -1

@@ -29,7 +29,28 @@ CREATE TABLE conversations (
   label            TEXT NOT NULL DEFAULT '',              -- what people call the place: "#general · Cozy Corner"
   unread_from      INTEGER NOT NULL DEFAULT 0,            -- first seq of an import that the compactor has not read; 0: it has read all
   bot_turns        INTEGER NOT NULL DEFAULT 0,            -- messages of other bots that were to be answered since a person wrote, see MaxBotTurns
-  vectors_deleted  INTEGER NOT NULL DEFAULT 0             -- vectors of messages that were deleted: copies of them in memory are out of date
+  vectors_deleted  INTEGER NOT NULL DEFAULT 0,            -- vectors of messages that were deleted: copies of them in memory are out of date
+  owner            INTEGER NOT NULL DEFAULT 0,            -- the process that works on it and on its tasks; 0, or one that has ended: none does
+  epoch            INTEGER NOT NULL DEFAULT 0             -- raised for each owner: what an earlier one still writes is refused
+) STRICT;
+
+-- The processes that run the bot on this database, see lease.go. A row that is gone does not come back: that process has ended.
+CREATE TABLE processes (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  name        TEXT NOT NULL,              -- for people: HOST:PID
+  connectors  TEXT NOT NULL,              -- JSON list of {"name", "account"}: where it can talk to people, and as whom
+  version     TEXT NOT NULL,              -- of the program
+  settings    TEXT NOT NULL,              -- hash of its settings
+  started_at  INTEGER NOT NULL,           -- like lease_until by the clock of the database
+  lease_until INTEGER NOT NULL,           -- from then on anybody may end it
+  draining    INTEGER NOT NULL DEFAULT 0  -- it takes on nothing new, and ends soon
+) STRICT;
+
+-- What a process has written to a conversation that it does not own: the owner reads that, and deletes the row before.
+CREATE TABLE events (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  changed      INTEGER NOT NULL -- 1: what the owner knows of the conversation is out of date; 0: it has more to do
 ) STRICT;
 
 -- What was delivered and not yet taken up. A row moves to messages and gets its seq.

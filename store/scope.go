@@ -70,5 +70,7 @@ func listOf[T int64 | string](list []T) string { return encode(append([]T{}, lis
 // EnsureConversation returns the conversation with that name, and creates it if necessary.
 func (t *Tx) EnsureConversation(name string) *Conversation {
 	t.do("INSERT INTO conversations (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING", name, nowMillis())
-	return t.Conversation(name)
+	c := t.Conversation(name)
+	t.Enter(c)
+	return c
 }

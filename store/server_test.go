@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -110,44 +109,6 @@ func TestFullDiskOfTheServer(t *testing.T) {
 	}
 }
 
-func TestOneBotPerSchema(t *testing.T) {
-	t.Parallel()
-	c := pgtest.Shared(t)
-	name := storetest.NewDatabase(t)
-	first := check.Must(onServer(c.Address(name)))(t)
-	err := check.ErrorOf(onServer(c.Address(name)))
-	check.Error(t, err, store.ErrInUse)
-	host := check.Must(os.Hostname())(t)
-	check.Contains(t, "the error", err.Error(), fmt.Sprintf("cairn %s:%d", host, os.Getpid()), "stop it, or name another schema")
-	beside := check.Must(store.Open(ctx, store.Options{Postgres: c.Address(name), Schema: "cairn", Shared: true}))(t)
-	check.NoError(t, beside.Close())
-	other := check.Must(store.Open(ctx, store.Options{Postgres: c.Address(name), Schema: "other"}))(t)
-	check.NoError(t, other.Close())
-	check.NoError(t, first.Close())
-	check.NoError(t, check.Must(onServer(c.Address(name)))(t).Close())
-}
-
-// The lock belongs to the connection that writes, so a bot that has lost it writes nothing, however little it knows of that.
-func TestBotWithoutTheLockWritesNothing(t *testing.T) {
-	t.Parallel()
-	c := pgtest.Shared(t)
-	name := storetest.NewDatabase(t)
-	first := check.Must(onServer(c.Address(name)))(t)
-	talk := find(t, first, "terminal:general")
-	deliver(t, talk, said(1, "hello"))
-	check.NoError(t, c.Run(name, "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"))
-	second := check.Must(onServer(c.Address(name)))(t)
-	_, err := talk.Inbox().Deliver(ctx, said(2, "are you there?"))
-	for err != nil && !errors.Is(err, store.ErrInUse) && strings.Contains(err.Error(), "tried again") { // the connection's end comes first
-		_, err = talk.Inbox().Deliver(ctx, said(2, "are you there?"))
-	}
-	check.Error(t, err, store.ErrInUse)
-	check.NoError(t, second.Close())
-	deliver(t, talk, said(2, "are you there?"))
-	check.Error(t, check.ErrorOf(onServer(c.Address(name))), store.ErrInUse)
-	check.NoError(t, first.Close())
-}
-
 func TestServerStopsAndStarts(t *testing.T) {
 	t.Parallel()
 	c := pgtest.New(t)
@@ -167,20 +128,6 @@ func TestServerStopsAndStarts(t *testing.T) {
 	deliver(t, talk, said(2, "are you there?"))
 	check.NoError(t, s.Upkeep().Readable(ctx))
 	check.Len(t, "messages", peek(t, talk).Messages, 2)
-	check.Error(t, check.ErrorOf(onServer(c.Address("postgres"))), store.ErrInUse) // it has the lock again
-}
-
-// An idle bot takes the lock again before another one starts: Intact runs every minute.
-func TestIdleBotTakesTheLockAgain(t *testing.T) {
-	t.Parallel()
-	c := pgtest.New(t)
-	s := check.Must(onServer(c.Address("postgres")))(t)
-	defer s.Close()
-	c.Down()
-	check.NoError(t, c.Up())
-	for s.Upkeep().Intact(ctx) != nil { // once: the connection's end
-	}
-	check.Error(t, check.ErrorOf(onServer(c.Address("postgres"))), store.ErrInUse)
 }
 
 func TestUpgradeOnPostgres(t *testing.T) {

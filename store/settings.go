@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Override is one value that a user set.
@@ -119,16 +120,17 @@ func (ps Pauses) set(ctx context.Context, tried, query string, args ...any) erro
 	return err
 }
 
-// List returns the scopes of all pauses. A turn asks about 30 times, which as queries took a tenth of its CPU time. Nobody but
-// this process changes them, so they are read again only after a change.
+// List returns the scopes of all pauses. A turn asks about 30 times, which as queries took a tenth of its CPU time. They are read
+// again after a change, and where other processes may change them, after pausesLast.
 func (ps Pauses) List(ctx context.Context) ([]string, error) {
 	known := ps.store.pauses.Load()
-	if known != nil && known.read {
+	if known != nil && !known.read.IsZero() && (ps.store.lease.Load() == nil || time.Since(known.read) < pausesLast) {
 		return slices.Clone(known.scopes), nil
 	}
+	now := time.Now()
 	scopes, err := ps.store.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
 	if err == nil {
-		ps.store.pauses.CompareAndSwap(known, &pauses{slices.Clone(scopes), true}) // unless they have changed since
+		ps.store.pauses.CompareAndSwap(known, &pauses{slices.Clone(scopes), now}) // unless they have changed since
 	}
 	return scopes, err
 }
@@ -136,8 +138,11 @@ func (ps Pauses) List(ctx context.Context) ([]string, error) {
 // pauses are the scopes that List read last; each change replaces them by unread ones.
 type pauses struct {
 	scopes []string
-	read   bool
+	read   time.Time // zero: they were not
 }
+
+// pausesLast is how soon a process notices that another one has begun or ended a pause.
+const pausesLast = time.Second
 
 // Follow records whether the bot answers in this thread even when no one addresses it.
 func (h Settings) Follow(ctx context.Context, on bool) error {

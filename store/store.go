@@ -57,6 +57,8 @@ type Store struct {
 	pauses     atomic.Pointer[pauses]
 
 	watch func(conversation string) // see Watch
+	lost  func(conversation string) // see Lost
+	lease atomic.Pointer[Lease]     // the newest of this process; nil: it needs none
 }
 
 // Open opens the store in the folder o.Dir, or in PostgreSQL. It creates missing folders and files, makes all readable only by their
@@ -109,15 +111,11 @@ func (s *Store) Update(ctx context.Context, f func(tx *Tx)) error {
 	}
 	var changed []string
 	err := s.inOrder(ctx, func() error {
-		return s.engine.explain(transact(ctx, s.write, toWrite, func(tx *Tx) {
-			tx.store = s
+		return s.beside(ctx, func(tx *Tx) {
 			f(tx)
-			if s.shared && (tx.wrote() > 0 || len(tx.raised) > 0) {
-				s.engine.tell(tx)
-			}
 			tx.Fail(s.engine.inPlace())
 			changed = tx.raised
-		}))
+		})
 	})
 	if err != nil {
 		return err
@@ -129,6 +127,14 @@ func (s *Store) Update(ctx context.Context, f func(tx *Tx)) error {
 		}
 	}
 	return nil
+}
+
+// beside is Update for what concerns no conversation, without waiting for earlier writers where the engine allows that.
+func (s *Store) beside(ctx context.Context, f func(tx *Tx)) error {
+	return s.engine.explain(transact(ctx, s.write, toWrite, func(tx *Tx) {
+		tx.store = s
+		f(tx)
+	}))
 }
 
 // inOrder calls write after the earlier writers. It returns ctx's error if ctx ends before that.

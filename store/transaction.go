@@ -28,7 +28,8 @@ type Tx struct {
 	pipe   *postgres.Conn // of a connection to PostgreSQL; nil: SQLite
 	before int64          // rows that the pipe's connection had changed before
 
-	raised []string // conversations whose version was incremented, by name
+	raised  []string       // conversations whose version was incremented, by name
+	entered map[int64]bool // conversations that PostgreSQL has locked
 }
 
 // transact runs f in a transaction. begin is one of the following; an error or a panic rolls it back, and so does the
@@ -56,10 +57,19 @@ func transact(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx)) err
 		}
 	}()
 	f(tx)
+	committing := tx.live()
 	tx.changes("COMMIT")
 	committed = tx.err == nil
+	if committing && !committed {
+		return &commitError{tx.err}
+	}
 	return tx.err
 }
+
+// commitError is the error of a COMMIT that was sent: if the server did not answer, nobody knows whether the transaction happened.
+type commitError struct{ error }
+
+func (e *commitError) Unwrap() error { return e.error }
 
 // use keeps the connection of the driver, which is the transaction's until conn is closed, if it can queue statements.
 func (t *Tx) use(driver any) error {

@@ -138,12 +138,14 @@ var errNoRoom = errors.New("not enough room on the disk")
 
 // Erase is Update for functions that delete; what f deleted is recorded as still in the files, see eraseAt.
 func (s *Store) Erase(ctx context.Context, f func(tx *Tx)) error {
-	return s.Update(ctx, func(tx *Tx) {
-		f(tx)
-		if tx.wrote() > 0 {
-			noteErasure(tx)
-		}
-	})
+	return s.Update(ctx, func(tx *Tx) { erase(tx, f) })
+}
+
+func erase(tx *Tx, f func(tx *Tx)) {
+	f(tx)
+	if tx.wrote() > 0 {
+		noteErasure(tx)
+	}
 }
 
 // noteErasure records a deletion: its number is the time in milliseconds, or the next free one. Those of earlier versions are

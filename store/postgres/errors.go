@@ -21,6 +21,7 @@ import (
 const (
 	DiskFull       = "53100"
 	MissingRight   = "42501"
+	Fenced         = "CA001" // by the function fence
 	DataCorrupted  = "XX001"
 	IndexCorrupted = "XX002"
 )
@@ -32,6 +33,12 @@ func Code(err error) string {
 		return reported.Code
 	}
 	return ""
+}
+
+// Unanswered reports whether an error of a COMMIT leaves open whether it happened: the connection was lost, or the server stopped.
+func Unanswered(err error) bool {
+	code := Code(err)
+	return code == "" || strings.HasPrefix(code, "08") || strings.HasPrefix(code, "57P")
 }
 
 // Explain says in words what an error means and what to do, without a password; "" if it cannot.

@@ -8,8 +8,10 @@ import (
 	"regexp"
 )
 
+// Functions are what a schema has besides SQLite's. They may be defined again.
+//
 //go:embed functions.sql
-var functions string
+var Functions string
 
 // rules are what PostgreSQL says in other words than SQLite.
 var rules = []struct {
@@ -34,8 +36,8 @@ func translate(text string) string {
 	return text
 }
 
-// Schema returns a schema of SQLite in PostgreSQL's words, with the functions of SQLite that statements use.
-func Schema(text string) string { return functions + translate(text) }
+// Schema returns a schema of SQLite in PostgreSQL's words. It needs Functions.
+func Schema(text string) string { return translate(text) }
 
 var (
 	comment = regexp.MustCompile(`--[^\n]*`)

@@ -118,13 +118,14 @@ func OpenBeside(t check.Tester, dir string) *store.Store {
 // database opens connections to the database of a store, besides its own.
 func database(t check.Tester, s *store.Store) (db *sql.DB, ok bool) {
 	t.Helper()
-	dir, ok := places.Load(s)
-	if !ok || !OnPostgres {
+	if !s.Upkeep().OnServer() {
 		return nil, false
 	}
 	c, err := pgtest.Running()
 	check.NoError(t, err)
-	return c.Connect(databaseOf(dir.(string)), Schema), true
+	_, name, _ := strings.Cut(s.Upkeep().Place(), "@/")
+	name, _, _ = strings.Cut(name, "?")
+	return c.Connect(name, Schema), true
 }
 
 // Refuse makes the database refuse a kind of statement, such as "INSERT ON pins", until accept is called.

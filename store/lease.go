@@ -1,0 +1,349 @@
+// Leases: which processes run the bot on one database, and which of them owns a conversation.
+//
+// A process has one lease, by the clock of the database, and renews it. Anybody may end a process whose lease is over: its row is
+// deleted, which nothing takes back. Only then do others claim its conversations, each with a higher epoch. What an owner writes
+// compares the epoch while it holds the lock of the conversation's row, so nothing that a former owner writes is ever stored, however
+// long it was frozen and whatever its clock says. Other processes may write to a conversation, too, as when they receive a message:
+// they lock the row, compare nothing, and leave an event for the owner.
+//
+// SQLite has one process, which owns everything and needs no lease.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Errors of leases.
+var (
+	// ErrOwned means that another process owns the conversation: it cannot be claimed, or what its former owner tried to write is refused.
+	ErrOwned = errors.New("another process of the bot owns the conversation")
+
+	// ErrUnknown means that the connection was lost before the server confirmed what was written. It may be written or not.
+	ErrUnknown = errors.New("it is not known whether this was written")
+
+	// ErrEnded means that this process did not renew its lease in time, and was ended by another one.
+	ErrEnded = errors.New("the lease of this process is over")
+)
+
+// Process is a process that runs the bot.
+type Process struct {
+	ID         int64
+	Name       string // for people: HOST:PID
+	Connectors []Account
+	Version    string // of the program
+	Settings   string // a hash
+	Started    time.Time
+	Left       time.Duration // of its lease; negative: it is over
+	Draining   bool          // it takes on nothing new
+	Owns       int           // conversations
+}
+
+// Account is whom the bot is on a platform.
+type Account struct {
+	Connector string `json:"name"`
+	ID        string `json:"account"` // of the bot there; empty: not known
+}
+
+// Lease is the membership of this process among those that run the bot. It is safe for concurrent use.
+type Lease struct {
+	store *Store
+	id    int64
+	lasts time.Duration
+
+	mu     sync.Mutex       // guards below
+	until  time.Time        // by the clock of this process, which is monotonic: never later than the lease ends in the database
+	all    []Process        // oldest first
+	epochs map[string]int64 // of the conversations that the process owns, by the name of the conversation of people
+}
+
+// InUseError means that a process runs which excludes this one.
+type InUseError struct {
+	By  Process
+	Why string
+}
+
+func (e *InUseError) Error() string {
+	return fmt.Sprintf("%v: %s runs as the process %s: stop it, or name another schema", ErrInUse, e.Why, e.By.Name)
+}
+
+func (e *InUseError) Is(target error) bool { return target == ErrInUse }
+
+// clock is the time of the database, in milliseconds.
+const clock = "CAST(unixepoch('subsec') * 1000 AS BIGINT)"
+
+// Join adds this process to those that run the bot, until its lease ends. An *InUseError names another bot, or another process on
+// the same terminal; one that was killed counts until its lease ends.
+func (s *Store) Join(ctx context.Context, p Process, lasts time.Duration) (*Lease, error) {
+	var before *InUseError
+	for {
+		l, unfit, err := s.join(ctx, p, lasts)
+		switch {
+		case err != nil:
+			return nil, Fail("join the processes of the bot", err)
+		case unfit == nil:
+			s.lease.Store(l)
+			return l, nil
+		case before != nil && before.By.ID == unfit.By.ID && before.By.Left < unfit.By.Left: // it has renewed its lease, so it runs
+			return nil, unfit
+		}
+		before = unfit
+		select {
+		case <-time.After(lasts / 10):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (s *Store) join(ctx context.Context, p Process, lasts time.Duration) (l *Lease, unfit *InUseError, err error) {
+	l = &Lease{store: s, lasts: lasts, epochs: make(map[string]int64), until: time.Now().Add(lasts)}
+	err = s.beside(ctx, func(tx *Tx) {
+		tx.do("DELETE FROM processes WHERE lease_until < " + clock)
+		unfit = excludes(tx.processes(), p)
+		if unfit != nil {
+			return
+		}
+		l.id = getValue[int64](tx, `INSERT INTO processes (name, connectors, version, settings, started_at, lease_until)
+			VALUES (?, ?, ?, ?, `+clock+`, `+clock+` + ?) RETURNING id`, p.Name, encode(p.Connectors), p.Version, p.Settings, lasts.Milliseconds())
+		l.all = tx.processes()
+	})
+	return l, unfit, err
+}
+
+// excludes returns the process beside which p cannot run; nil: there is none.
+func excludes(all []Process, p Process) *InUseError {
+	for _, other := range all {
+		for _, theirs := range other.Connectors {
+			for _, ours := range p.Connectors {
+				switch {
+				case ours.Connector != theirs.Connector:
+				case ours.ID == "" && theirs.ID == "":
+					return &InUseError{other, "a bot on the " + ours.Connector}
+				case ours.ID != "" && theirs.ID != "" && ours.ID != theirs.ID:
+					return &InUseError{other, fmt.Sprintf("another bot, %s on %s and not %s,", theirs.ID, ours.Connector, ours.ID)}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Processes returns those that run the bot, oldest first.
+func (s *Store) Processes(ctx context.Context) (all []Process, err error) {
+	err = s.View(ctx, func(tx *Tx) {
+		all = tx.processes()
+		for i := range all {
+			all[i].Owns = getValue[int](tx, "SELECT count(*) FROM conversations WHERE owner = ?", all[i].ID)
+		}
+	})
+	return all, Fail("list the processes of the bot", err)
+}
+
+func (t *Tx) processes() []Process {
+	return listRows(t, func(rows *sql.Rows, p *Process) error {
+		left := int64(0)
+		err := rows.Scan(&p.ID, &p.Name, jsonInto(&p.Connectors), &p.Version, &p.Settings, utcInto(&p.Started), &left, &p.Draining)
+		p.Left = time.Duration(left) * time.Millisecond
+		return err
+	}, "SELECT id, name, connectors, version, settings, started_at, lease_until - "+clock+", draining FROM processes ORDER BY id")
+}
+
+// ID returns the number of this process.
+func (l *Lease) ID() int64 { return l.id }
+
+// Until returns when the lease ends if it is not renewed, by the monotonic clock of this process.
+func (l *Lease) Until() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.until
+}
+
+// All returns the processes that ran the bot when the lease was last renewed, this one included, oldest first.
+func (l *Lease) All() []Process {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all
+}
+
+// Renew renews the lease, and ends processes whose lease is over; it returns their names. ErrEnded: this one was ended.
+func (l *Lease) Renew(ctx context.Context) (ended []string, err error) {
+	asked := time.Now()
+	var all []Process
+	err = l.store.beside(ctx, func(tx *Tx) {
+		if !tx.changed("UPDATE processes SET lease_until = "+clock+" + ? WHERE id = ?", l.lasts.Milliseconds(), l.id) {
+			tx.Fail(ErrEnded)
+			return
+		}
+		ended = listValues[string](tx, "DELETE FROM processes WHERE lease_until < "+clock+" RETURNING name")
+		if len(ended) > 0 {
+			tx.store.engine.notify(tx)
+		}
+		all = tx.processes()
+	})
+	if err != nil {
+		return nil, Fail("renew the lease", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.until = asked.Add(l.lasts)
+	l.all = all
+	return ended, nil
+}
+
+// Drain asks the processes of a host, or the process with a name, to stop as SIGTERM does. It returns how many there are.
+func (s *Store) Drain(ctx context.Context, name string) (asked int, err error) {
+	err = s.beside(ctx, func(tx *Tx) {
+		asked = int(tx.changes("UPDATE processes SET draining = 1 WHERE name = ?1 OR instr(name, ?1 || ':') = 1", name))
+		tx.store.engine.notify(tx)
+	})
+	return asked, Fail("ask a process to stop", err)
+}
+
+// Leave says that this process takes on nothing new.
+func (l *Lease) Leave(ctx context.Context) error {
+	return l.write(ctx, "say that this process stops", "UPDATE processes SET draining = 1 WHERE id = ?")
+}
+
+// End ends this process: others may claim its conversations.
+func (l *Lease) End(ctx context.Context) error {
+	return l.write(ctx, "end the lease", "DELETE FROM processes WHERE id = ?")
+}
+
+func (l *Lease) write(ctx context.Context, tried, query string) error {
+	return Fail(tried, l.store.beside(ctx, func(tx *Tx) {
+		tx.do(query, l.id)
+		tx.store.engine.notify(tx)
+	}))
+}
+
+// isFree is true for a conversation of people, r, that no running process owns.
+const isFree = "r.owner NOT IN (SELECT id FROM processes)"
+
+// Claim makes this process the owner of a conversation and of its tasks, and returns the conversation as its owner writes to it. What
+// other processes have told its owner is forgotten: the new owner reads everything. ErrOwned: another process owns it.
+func (l *Lease) Claim(ctx context.Context, c *Conversation) (*Conversation, error) {
+	root, _ := RootOf(c.name)
+	owned := &Conversation{c.handle}
+	err := l.store.Update(ctx, func(tx *Tx) {
+		owned.epoch = l.epochOf(root)
+		if owned.epoch != 0 {
+			return
+		}
+		tx.store.engine.enter(tx, c.handle, quiet) // the next statement sees what the last owner of the lock has written
+		found := tx.row(`UPDATE conversations AS r SET owner = ?1, epoch = epoch + 1
+			WHERE name = ?2 AND (owner = ?1 OR `+isFree+`) AND EXISTS (SELECT 1 FROM processes WHERE id = ?1) RETURNING epoch`, l.id, root).Found(&owned.epoch)
+		if !found {
+			tx.Fail(ErrOwned)
+			return
+		}
+		tx.do("DELETE FROM events WHERE conversation = ?", c.id)
+		l.setEpoch(root, owned.epoch) // in the order of transactions
+	})
+	if err != nil {
+		l.Forget(root)
+		return nil, c.Fail("claim", err)
+	}
+	return owned, nil
+}
+
+func (l *Lease) epochOf(root string) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.epochs[root]
+}
+
+func (l *Lease) setEpoch(root string, epoch int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.epochs[root] = epoch
+}
+
+// Forget makes the next Claim of a conversation of people raise the epoch.
+func (l *Lease) Forget(root string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.epochs, root)
+}
+
+// Release gives up a conversation and its tasks, which its owner must not use any more. Others are told if it has more to do.
+func (l *Lease) Release(ctx context.Context, c *Conversation) error {
+	root, _ := RootOf(c.name)
+	l.Forget(root)
+	if c.epoch == 0 {
+		return nil
+	}
+	err := c.Update(ctx, "release", func(tx *Tx) {
+		tx.do("UPDATE conversations SET owner = 0 WHERE name = ?", root)
+		left := tx.changes(`INSERT INTO events (conversation, changed) SELECT c.id, 0 FROM conversations c LEFT JOIN tasks t ON t.id = c.id
+			JOIN conversations r ON r.id = coalesce(t.root, c.id) WHERE r.name = ? AND `+waits, root)
+		if left > 0 {
+			tx.store.engine.notify(tx)
+		}
+	})
+	if errors.Is(err, ErrOwned) { // nothing is left to give up
+		return nil
+	}
+	return err
+}
+
+// Event is what another process has written to a conversation of this one.
+type Event struct {
+	Conversation string
+	Changed      bool // what is known of the conversation is out of date; false: it has more to do
+}
+
+// Events takes the events of this process's conversations. free are conversations that nobody owns and that have something to do.
+func (l *Lease) Events(ctx context.Context) (mine []Event, free []string, err error) {
+	var taken []int64
+	err = l.store.View(ctx, func(tx *Tx) {
+		eachRow(tx, func(rows *sql.Rows) error {
+			var e Event
+			var id, owner int64
+			err := rows.Scan(&id, &e.Conversation, &e.Changed, &owner)
+			switch owner {
+			case l.id:
+				mine = append(mine, e)
+				taken = append(taken, id)
+			case 0:
+				free = append(free, e.Conversation)
+			}
+			return err
+		}, `SELECT e.id, c.name, e.changed, CASE WHEN `+isFree+` THEN 0 ELSE r.owner END FROM events e JOIN conversations c ON c.id = e.conversation
+			LEFT JOIN tasks t ON t.id = c.id JOIN conversations r ON r.id = coalesce(t.root, c.id) ORDER BY e.id`)
+	})
+	if err == nil && len(taken) > 0 { // before they are handled: what comes after this has an event of its own
+		err = l.store.beside(ctx, func(tx *Tx) {
+			tx.do("DELETE FROM events WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", listOf(taken))
+		})
+	}
+	if err != nil {
+		return nil, nil, Fail("read the events of other processes", err)
+	}
+	return mine, free, nil
+}
+
+// Orphans returns the names of the conversations with work to do whose owner has ended, and of their tasks.
+func (l *Lease) Orphans(ctx context.Context) ([]string, error) {
+	return l.store.names(ctx, `SELECT c.name FROM conversations c LEFT JOIN tasks t ON t.id = c.id JOIN conversations r ON r.id = coalesce(t.root, c.id)
+		WHERE r.owner <> 0 AND `+isFree+` AND (`+waits+` OR `+owes+` OR t.state = 'open') ORDER BY c.id`)
+}
+
+// Listen calls heard when another process has written an event, or has ended. It returns when the connection is lost or ctx ends.
+func (l *Lease) Listen(ctx context.Context, heard func()) error {
+	return Fail("listen to other processes", l.store.engine.explain(l.store.engine.listen(ctx, heard)))
+}
+
+// Wake tells the owner of a conversation that it has something to do.
+func (c *Conversation) Wake(ctx context.Context) error {
+	return c.enter(ctx, "wake", woken, func(*Tx) {})
+}
+
+// Lost sets f, which is called after this process has found out that it must not use what it knows of a conversation any more:
+// another one owns it, or it is not known what was written. Call it before the first claim; f must not block.
+func (s *Store) Lost(f func(conversation string)) { s.lost = f }
