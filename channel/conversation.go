@@ -95,9 +95,10 @@ type answerer struct {
 
 func newConversation(env *environment, name string, connector Connector, records *store.Conversation) *conversation {
 	at := env.place(name, connector, records)
+	life, end := context.WithCancel(env.life)
 	c := &conversation{
 		site:  at,
-		loop:  loop{life: env.life, inbox: inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})}},
+		loop:  loop{life: life, end: end, inbox: inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})}},
 		voice: voice{site: at},
 		usage: usage{site: at},
 		edits: edits{records: records},
@@ -129,11 +130,33 @@ func (h *Hub) use(ctx context.Context, name string) (*conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.find(name, newConversation(h.environment, name, connector, records))
+	return h.enter(ctx, name, connector, records)
 }
 
-// wake makes a conversation check for work, and opens it if necessary.
+// enter is use for a conversation that is stored. ErrOwned: another process owns it.
+func (h *Hub) enter(ctx context.Context, name string, connector Connector, records *store.Conversation) (*conversation, error) {
+	owned, err := h.fleet.own(ctx, records)
+	if err != nil {
+		return nil, err
+	}
+	return h.find(name, newConversation(h.environment, name, connector, owned))
+}
+
+// wake makes a conversation check for work, and opens it if necessary. If another process owns it, that one does.
 func (h *Hub) wake(ctx context.Context, name string) error {
+	err := h.wakeOwn(ctx, name)
+	if !errors.Is(err, store.ErrOwned) {
+		return err
+	}
+	records, err := h.o.Store.Find(ctx, name)
+	if err != nil {
+		return err
+	}
+	return records.Wake(ctx)
+}
+
+// wakeOwn is wake for a conversation of this process.
+func (h *Hub) wakeOwn(ctx context.Context, name string) error {
 	c, err := h.use(ctx, name)
 	if err == nil {
 		c.wake()

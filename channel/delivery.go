@@ -41,11 +41,18 @@ func (h *Hub) change(ctx context.Context, name string, what change) error {
 		}
 	}
 	c, err := h.use(ctx, name)
+	if err == nil {
+		err = c.edits.apply(ctx, what)
+		h.release(c)
+	}
+	if !errors.Is(err, store.ErrOwned) {
+		return err
+	}
+	records, err := h.o.Store.Conversation(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer h.release(c)
-	return c.edits.apply(ctx, what)
+	return (&edits{records: records, wake: func() {}}).write(ctx, what) // its owner is told
 }
 
 // WasAddressed reports whether a message with this platform id was addressed to the bot.

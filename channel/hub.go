@@ -27,6 +27,7 @@ type Options struct {
 	Rules      access.Rules  // who may do what; Renew changes them
 	CatchUp    time.Duration // after a start, unanswered messages younger than this are answered; 0: DefaultCatchUp
 	Workers    int           // the most compactions that run at the same time; 0: DefaultWorkers
+	Lease      *store.Lease  // of this process among those that run the bot; nil: there are no others
 	Idle       time.Duration // an idle conversation leaves memory after this long; 0: DefaultIdle
 	Log        *slog.Logger  // nil: slog.Default()
 
@@ -59,6 +60,7 @@ type Hub struct {
 	*environment
 	registry // of conversations
 	cancel   context.CancelFunc
+	member   context.Context // see Membership
 }
 
 // ErrClosed is returned when the hub is closing. Nothing was accepted.
@@ -84,6 +86,9 @@ func New(o Options) *Hub {
 	if o.Store != nil {
 		o.Store.Watch(h.changed)
 	}
+	h.member = h.life
+	h.registry.left = func(c *conversation) { h.fleet.left(c) }
+	h.joinFleet(o.Lease)
 	return h
 }
 
@@ -130,11 +135,26 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 	ctx, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
 	c, err := h.use(ctx, name)
+	if err == nil {
+		receipts, err = c.deliver(ctx, heard)
+		h.release(c)
+	}
+	if errors.Is(err, store.ErrOwned) {
+		return h.deliverToOwner(ctx, name, heard)
+	}
+	return receipts, err
+}
+
+// deliverToOwner puts messages into the inbox of a conversation that another process owns.
+func (h *Hub) deliverToOwner(ctx context.Context, name string, messages []Inbound) ([]store.Receipt, error) {
+	records, err := h.o.Store.Conversation(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	defer h.release(c)
-	return c.deliver(ctx, heard)
+	for i := range messages {
+		h.access.Rules().Classify(name, &messages[i])
+	}
+	return records.Inbox().Deliver(ctx, messages...)
 }
 
 // deliver puts messages into the inbox.
@@ -185,7 +205,10 @@ func (h *Hub) wakeImporting(ctx context.Context, match func(conversation string)
 		if err != nil {
 			return err
 		}
-		c, err := h.find(name, newConversation(h.environment, name, h.connectors[connectorOf(name)], records))
+		c, err := h.enter(ctx, name, h.connectors[connectorOf(name)], records)
+		if errors.Is(err, store.ErrOwned) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -212,7 +235,7 @@ func (h *Hub) wakeUnfinished(ctx context.Context, match func(conversation string
 		return !known || !match(root)
 	})
 	for _, name := range names {
-		if err := h.wake(ctx, name); err != nil {
+		if err := h.wakeOwn(ctx, name); err != nil && !errors.Is(err, store.ErrOwned) {
 			return nil, err
 		}
 	}
@@ -296,5 +319,13 @@ func (h *Hub) Close() error {
 	h.goroutines.close()
 	h.cancel()
 	h.goroutines.running.Wait()
+	if h.o.Lease == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), renewEvery)
+	defer cancel()
+	if err := h.o.Lease.End(ctx); err != nil {
+		h.o.Log.Warn("end_lease_failed", "effect", "others wait until it is over", "error", err)
+	}
 	return nil
 }

@@ -89,6 +89,8 @@ func databaseWords(err error, otherwise string) string {
 		return "My database was deleted or moved, so I cannot save anything. Ask the bot's operator to put it back."
 	case errors.Is(err, store.ErrFull):
 		return "My disk is full, so I cannot save anything. Ask the bot's operator to make room."
+	case errors.Is(err, store.ErrOwned):
+		return "I am just moving to another machine. Try again in a moment."
 	case errors.Is(err, store.ErrDamaged):
 		return "My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`."
 	}

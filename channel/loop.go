@@ -61,7 +61,8 @@ type runs struct {
 
 // loop is the goroutine that owns a conversation and its engine. Others post what it runs, and wait for what it has done.
 type loop struct {
-	life context.Context // ends when the hub closes
+	life context.Context    // ends when the hub closes, or with end
+	end  context.CancelFunc // ends the loop, which then has left memory
 
 	// These are safe for concurrent use.
 	inbox inbox

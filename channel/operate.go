@@ -124,7 +124,7 @@ func onEngine[T any](ctx context.Context, o Operator, name string, do func(c *co
 	if err != nil {
 		return v, err
 	}
-	c, err := o.hub.find(name, newConversation(o.hub.environment, name, o.hub.connectors[connectorOf(name)], records))
+	c, err := o.hub.enter(ctx, name, o.hub.connectors[connectorOf(name)], records)
 	if err != nil {
 		return v, err
 	}

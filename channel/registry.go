@@ -10,7 +10,8 @@ import (
 
 // registry has the conversations in memory. It is safe for concurrent use.
 type registry struct {
-	owners *goroutines // which also run the conversations
+	owners *goroutines           // which also run the conversations
+	left   func(c *conversation) // called when a conversation has left memory
 
 	mu   sync.Mutex        // guards open
 	open map[string]*entry // by name
@@ -25,6 +26,14 @@ type entry struct {
 // find returns the open conversation with a name; if there is none, it registers fresh, unless nil. The conversation stays open
 // until release.
 func (r *registry) find(name string, fresh *conversation) (*conversation, error) {
+	found, err := r.register(name, fresh)
+	if fresh != nil && found != fresh {
+		fresh.end()
+	}
+	return found, err
+}
+
+func (r *registry) register(name string, fresh *conversation) (*conversation, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.owners.isClosed() {
@@ -36,7 +45,12 @@ func (r *registry) find(name string, fresh *conversation) (*conversation, error)
 	}
 	if one == nil {
 		one = &entry{conversation: fresh}
-		if !r.owners.start(func() { fresh.runLoop(func() bool { return r.forget(fresh) }) }) {
+		run := func() {
+			fresh.runLoop(func() bool { return r.forget(fresh) })
+			r.left(fresh)
+			fresh.end()
+		}
+		if !r.owners.start(run) {
 			return nil, ErrClosed
 		}
 		r.open[name] = one
@@ -48,14 +62,29 @@ func (r *registry) find(name string, fresh *conversation) (*conversation, error)
 func (r *registry) release(c *conversation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.open[c.name].users--
+	if one := r.open[c.name]; one != nil && one.conversation == c { // it may have been removed
+		one.users--
+	}
+}
+
+// remove removes a conversation from memory, whoever uses it.
+func (r *registry) remove(c *conversation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if one := r.open[c.name]; one != nil && one.conversation == c {
+		delete(r.open, c.name)
+	}
 }
 
 // forget removes a conversation from memory if no one uses it and nothing woke it.
 func (r *registry) forget(c *conversation) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.open[c.name].users > 0 || len(c.inbox.signal) > 0 {
+	one := r.open[c.name]
+	if one == nil || one.conversation != c { // it was removed
+		return true
+	}
+	if one.users > 0 || len(c.inbox.signal) > 0 {
 		return false
 	}
 	delete(r.open, c.name)

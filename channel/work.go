@@ -99,6 +99,9 @@ func (c *conversation) announce(ctx context.Context) {
 
 // step takes up what waits, and answers it if anyone asked; if nothing does, it starts a requested session.
 func (c *conversation) step(ctx context.Context) (more bool, err error) {
+	if c.fleet.isLeaving() { // the next owner does
+		return false, nil
+	}
 	due, err := c.backfill.gather(ctx, c.burst())
 	if err == nil {
 		err = c.backfill.removeHalves(ctx)

@@ -98,7 +98,7 @@ func (c handle) enter(ctx context.Context, tried string, tells meaning, do func(
 		do(tx)
 	})
 	if c.epoch != 0 && (errors.Is(err, ErrOwned) || errors.Is(err, ErrUnknown)) {
-		c.store.lost(c.name)
+		c.store.lost(c.name, c.epoch)
 	}
 	return c.Fail(tried, err)
 }

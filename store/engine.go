@@ -46,10 +46,10 @@ type engine interface {
 	// has followed. It tells the owner, if that is another process, what the transaction means to it.
 	enter(tx *Tx, c handle, tells meaning)
 
-	// notify wakes the other processes once the transaction is committed, and listen calls heard whenever one of them does. It returns
-	// when the connection is lost; nil: nobody can.
+	// notify tells the other processes, once the transaction is committed, that one may have left or ended. listen calls heard whenever
+	// one of them does that, or enter tells an owner something. It returns when the connection is lost; nil: nobody can.
 	notify(tx *Tx)
-	listen(ctx context.Context, heard func()) error
+	listen(ctx context.Context, heard func(members bool)) error
 
 	// measure sets the sizes in v.
 	measure(ctx context.Context, v *Vitals) error

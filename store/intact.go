@@ -128,7 +128,7 @@ func (s *sqlite) enter(*Tx, handle, meaning) {} // one process owns everything
 
 func (s *sqlite) notify(*Tx) {}
 
-func (s *sqlite) listen(context.Context, func()) error { return nil }
+func (s *sqlite) listen(context.Context, func(bool)) error { return nil }
 
 func (s *sqlite) measure(_ context.Context, v *Vitals) error {
 	file, err := os.Stat(s.path)

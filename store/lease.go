@@ -246,7 +246,7 @@ func (l *Lease) Claim(ctx context.Context, c *Conversation) (*Conversation, erro
 		l.setEpoch(root, owned.epoch) // in the order of transactions
 	})
 	if err != nil {
-		l.Forget(root)
+		l.Forget(root, owned.epoch)
 		return nil, c.Fail("claim", err)
 	}
 	return owned, nil
@@ -264,20 +264,19 @@ func (l *Lease) setEpoch(root string, epoch int64) {
 	l.epochs[root] = epoch
 }
 
-// Forget makes the next Claim of a conversation of people raise the epoch.
-func (l *Lease) Forget(root string) {
+// Forget makes the next Claim of a conversation of people raise the epoch, if it still is this one.
+func (l *Lease) Forget(root string, epoch int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.epochs, root)
+	if l.epochs[root] == epoch {
+		delete(l.epochs, root)
+	}
 }
 
 // Release gives up a conversation and its tasks, which its owner must not use any more. Others are told if it has more to do.
 func (l *Lease) Release(ctx context.Context, c *Conversation) error {
 	root, _ := RootOf(c.name)
-	l.Forget(root)
-	if c.epoch == 0 {
-		return nil
-	}
+	l.Forget(root, c.epoch)
 	err := c.Update(ctx, "release", func(tx *Tx) {
 		tx.do("UPDATE conversations SET owner = 0 WHERE name = ?", root)
 		left := tx.changes(`INSERT INTO events (conversation, changed) SELECT c.id, 0 FROM conversations c LEFT JOIN tasks t ON t.id = c.id
@@ -334,8 +333,9 @@ func (l *Lease) Orphans(ctx context.Context) ([]string, error) {
 		WHERE r.owner <> 0 AND `+isFree+` AND (`+waits+` OR `+owes+` OR t.state = 'open') ORDER BY c.id`)
 }
 
-// Listen calls heard when another process has written an event, or has ended. It returns when the connection is lost or ctx ends.
-func (l *Lease) Listen(ctx context.Context, heard func()) error {
+// Listen calls heard when another process has written an event, or, with members, has left or ended. It returns when the connection is
+// lost or ctx ends.
+func (l *Lease) Listen(ctx context.Context, heard func(members bool)) error {
 	return Fail("listen to other processes", l.store.engine.explain(l.store.engine.listen(ctx, heard)))
 }
 
@@ -344,6 +344,9 @@ func (c *Conversation) Wake(ctx context.Context) error {
 	return c.enter(ctx, "wake", woken, func(*Tx) {})
 }
 
-// Lost sets f, which is called after this process has found out that it must not use what it knows of a conversation any more:
-// another one owns it, or it is not known what was written. Call it before the first claim; f must not block.
-func (s *Store) Lost(f func(conversation string)) { s.lost = f }
+// Epoch is that of the owner as whom this writes; 0: it writes as somebody else.
+func (c *Conversation) Epoch() int64 { return c.epoch }
+
+// Lost sets f, which is called after the owner of an epoch has found out that it must not use what it knows of a conversation any more:
+// another process owns that, or it is not known what was written. Call it before the first claim; f must not block.
+func (s *Store) Lost(f func(conversation string, epoch int64)) { s.lost = f }

@@ -41,7 +41,7 @@ func join(t *testing.T, address string) *process {
 	t.Helper()
 	p := &process{Store: check.Must(onServer(address))(t), t: t}
 	t.Cleanup(func() { check.NoError(t, p.Close()) })
-	p.Store.Lost(func(conversation string) { p.lost = append(p.lost, conversation) })
+	p.Store.Lost(func(conversation string, _ int64) { p.lost = append(p.lost, conversation) })
 	p.Lease = check.Must(p.Join(ctx, store.Process{Name: fmt.Sprint("host:", time.Now().UnixNano())}, time.Hour))(t)
 	return p
 }
@@ -135,7 +135,7 @@ func TestClaimWaitsForTheEndOfTheOwner(t *testing.T) {
 	refused(all[1]) // nobody has ended it
 	all[1].endsOthers(1)
 	check.Error(t, check.ErrorOf(all[0].Renew(ctx)), store.ErrEnded)
-	all[0].Forget("terminal:general")
+	all[0].Forget("terminal:general", 1)
 	refused(all[0])
 	var wait sync.WaitGroup
 	errs := make([]error, 2)
@@ -274,7 +274,7 @@ func TestProcessesHearOfEachOther(t *testing.T) {
 	listening, stop := context.WithCancel(ctx)
 	heard := make(chan bool, 9)
 	ended := make(chan error, 1)
-	go func() { ended <- all[0].Listen(listening, func() { heard <- true }) }()
+	go func() { ended <- all[0].Listen(listening, func(bool) { heard <- true }) }()
 	<-heard // it listens
 	deliverOnly(t, find(t, all[1].Store, "terminal:general"), asking(1, "hello"))
 	<-heard
@@ -292,7 +292,7 @@ func TestLostAnswerToACommit(t *testing.T) {
 	network.Mute()
 	check.Error(t, talk.Settings().Follow(ctx, true), store.ErrUnknown)
 	check.EqualAll(t, "lost", p.lost, []string{"terminal:general"})
-	p.Forget("terminal:general")
+	p.Forget("terminal:general", talk.Epoch())
 	network.Connect()
 	again := p.claim("terminal:general")
 	check.Equal(t, "what the lost commit wrote", follows(again), true)

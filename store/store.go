@@ -56,9 +56,9 @@ type Store struct {
 	arrivals   sync.Map      // when the waiting messages of this process were delivered, by waitingMessage
 	pauses     atomic.Pointer[pauses]
 
-	watch func(conversation string) // see Watch
-	lost  func(conversation string) // see Lost
-	lease atomic.Pointer[Lease]     // the newest of this process; nil: it needs none
+	watch func(conversation string)              // see Watch
+	lost  func(conversation string, epoch int64) // see Lost
+	lease atomic.Pointer[Lease]                  // the newest of this process; nil: it needs none
 }
 
 // Open opens the store in the folder o.Dir, or in PostgreSQL. It creates missing folders and files, makes all readable only by their

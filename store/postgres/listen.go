@@ -7,10 +7,12 @@ import (
 	"database/sql/driver"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Listen calls heard each time that a process notifies a schema, until the connection is lost or ctx ends. It returns why.
-func Listen(ctx context.Context, c driver.Connector, schema string, heard func()) error {
+// Listen calls heard each time that a process notifies a schema, until the connection is lost or ctx ends. It returns why. What was
+// notified before it began may have been missed.
+func Listen(ctx context.Context, c driver.Connector, schema string, heard func(members bool)) error {
 	connected, err := c.Connect(ctx)
 	if err != nil {
 		return err
@@ -19,12 +21,13 @@ func Listen(ctx context.Context, c driver.Connector, schema string, heard func()
 	conn := connected.(*Conn).Conn.Conn()
 	_, err = conn.Exec(ctx, "LISTEN "+pgx.Identifier{schema}.Sanitize())
 	if err == nil {
-		heard() // about what was notified before
+		heard(true)
 	}
 	for err == nil {
-		_, err = conn.WaitForNotification(ctx)
+		var notice *pgconn.Notification
+		notice, err = conn.WaitForNotification(ctx)
 		if err == nil {
-			heard()
+			heard(notice.Payload != "")
 		}
 	}
 	return err

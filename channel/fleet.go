@@ -1,0 +1,359 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"cairn/internal/observe"
+	"cairn/store"
+)
+
+// How this process shares the conversations with others that run the bot on the same database.
+
+const (
+	// LeaseLasts is how long a process may be silent before others take over its conversations.
+	LeaseLasts = 6 * time.Second
+
+	renewEvery = LeaseLasts / 3
+	pollEvery  = time.Second // for what others have written, in case that a notice of the database was lost
+)
+
+// fleet has the lease of this process, and does what follows from what others do. It is safe for concurrent use.
+type fleet struct {
+	hub     *Hub
+	lease   *store.Lease
+	deposed context.CancelCauseFunc // ends Hub.Membership
+
+	leaving atomic.Bool // the process takes on nothing new
+	events  signal      // others may have written something
+	members signal      // a process may have joined, left or ended
+
+	mu      sync.Mutex      // guards below
+	reopen  map[string]bool // conversations that left memory, because what was known of them may be wrong
+	changed chan struct{}   // closed when the processes may have changed
+
+	failing observe.Incident // the lease cannot be renewed
+	unread  observe.Incident // events cannot be read
+}
+
+// signal tells a goroutine that there may be something to do. It does not block.
+type signal chan struct{}
+
+func (s signal) set() {
+	select {
+	case s <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// joinFleet starts what a lease needs; without one, there are no other processes.
+func (h *Hub) joinFleet(lease *store.Lease) {
+	if lease == nil {
+		return
+	}
+	f := &fleet{
+		hub: h, lease: lease, events: make(signal, 1), members: make(signal, 1), reopen: make(map[string]bool), changed: make(chan struct{}),
+	}
+	h.member, f.deposed = context.WithCancelCause(h.life)
+	h.fleet = f
+	h.o.Store.Lost(f.drop)
+	for _, run := range []func(context.Context){f.keep, f.look, f.listen} {
+		h.goroutines.start(func() { run(h.life) })
+	}
+}
+
+// Membership ends with the hub, and when others have ended this process, which then has nothing any more: its cause is ErrEnded.
+func (h *Hub) Membership() context.Context { return h.member }
+
+// keep renews the lease. When it is over, the conversations leave memory: others may own them, and nothing may be sent any more.
+func (f *fleet) keep(ctx context.Context) {
+	over := time.AfterFunc(time.Until(f.lease.Until()), f.dropAll)
+	defer over.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-time.After(renewEvery):
+		case <-f.members:
+		case <-ctx.Done():
+			return
+		}
+		before := f.lease.All()
+		inTime, cancel := context.WithTimeout(ctx, renewEvery)
+		ended, err := f.lease.Renew(inTime)
+		cancel()
+		switch {
+		case errors.Is(err, store.ErrEnded):
+			f.dropAll()
+			f.hub.o.Log.Warn("process_ended_by_others", "effect", "it starts again")
+			f.deposed(store.ErrEnded)
+			return
+		case err != nil:
+			if ctx.Err() == nil {
+				f.hub.o.Log.Log(ctx, f.failing.Begin(), "renew_lease_failed", "error", err)
+			}
+			continue
+		}
+		if f.failing.End() {
+			f.hub.o.Log.Info("renew_lease_recovered")
+		}
+		over.Reset(time.Until(f.lease.Until()))
+		for _, name := range ended {
+			f.hub.o.Log.Warn("process_ended", "process", name, "effect", "its conversations are taken over")
+		}
+		f.compare(ctx, before)
+	}
+}
+
+// compare does what follows from a change of the processes.
+func (f *fleet) compare(ctx context.Context, before []store.Process) {
+	now := f.lease.All()
+	same := len(before) == len(now)
+	for i := range now {
+		same = same && now[i].ID == before[i].ID && now[i].Draining == before[i].Draining
+	}
+	if same {
+		return
+	}
+	f.mu.Lock()
+	close(f.changed)
+	f.changed = make(chan struct{})
+	f.mu.Unlock()
+	names, err := f.lease.Orphans(ctx)
+	if err != nil {
+		f.members.set() // try again
+		return
+	}
+	f.again(names...)
+}
+
+// receives reports whether this process talks to a platform: the oldest of those that can and are not stopping does. Where nobody
+// says that only one may, as in a browser, all do.
+func (f *fleet) receives(connector string) bool {
+	for _, p := range f.lease.All() {
+		for _, on := range p.Connectors {
+			if on.Connector == connector && !p.Draining {
+				return p.ID == f.lease.ID()
+			}
+		}
+	}
+	return true
+}
+
+// StandBy waits until this process is the one that talks to a platform, and takes up what others left. waited says that it was not
+// so at the start.
+func (h *Hub) StandBy(ctx context.Context, connector string) error {
+	f := h.fleet
+	if f == nil || f.receives(connector) {
+		return nil
+	}
+	h.o.Log.Info("standing_by", "connector", connector)
+	for !f.receives(connector) {
+		f.mu.Lock()
+		changed := f.changed
+		f.mu.Unlock()
+		if f.receives(connector) {
+			break
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	h.o.Log.Info("taking_over", "connector", connector)
+	return h.Recover(ctx, func(name string) bool { return connectorOf(name) == connector })
+}
+
+// StandsBy reports whether another process talks to a platform.
+func (h *Hub) StandsBy(connector string) bool { return h.fleet != nil && !h.fleet.receives(connector) }
+
+// own returns a conversation as its owner writes to it. ErrOwned: another process owns it, or is the one to do so.
+func (f *fleet) own(ctx context.Context, records *store.Conversation) (*store.Conversation, error) {
+	if f == nil {
+		return records, nil
+	}
+	root, _ := store.RootOf(records.Name())
+	if f.leaving.Load() || !f.receives(connectorOf(root)) {
+		return nil, records.Fail("claim", store.ErrOwned)
+	}
+	return f.lease.Claim(ctx, records)
+}
+
+// look does what other processes have left to do.
+func (f *fleet) look(ctx context.Context) {
+	for ctx.Err() == nil {
+		mine, free, err := f.lease.Events(ctx)
+		switch {
+		case err == nil:
+			f.unread.End()
+		case ctx.Err() == nil:
+			f.hub.o.Log.Log(ctx, f.unread.Begin(), "read_events_failed", "error", err)
+		}
+		for _, e := range mine {
+			if e.Changed {
+				f.hub.changed(e.Conversation)
+				f.hub.post(e.Conversation, (*conversation).reread)
+			}
+			f.again(e.Conversation)
+		}
+		f.again(free...)
+		f.openAgain(ctx)
+		select {
+		case <-f.events:
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// again has conversations opened and woken, if they are this process's to open.
+func (f *fleet) again(names ...string) {
+	f.mu.Lock()
+	for _, name := range names {
+		f.reopen[name] = true
+	}
+	f.mu.Unlock()
+	if len(names) > 0 {
+		f.events.set()
+	}
+}
+
+// openAgain wakes what again has collected. What the database refuses is tried again.
+func (f *fleet) openAgain(ctx context.Context) {
+	f.mu.Lock()
+	names := f.reopen
+	f.reopen = make(map[string]bool)
+	f.mu.Unlock()
+	for name := range names {
+		root, _ := store.RootOf(name)
+		if _, known := f.hub.connectors[connectorOf(root)]; !known {
+			continue
+		}
+		err := f.hub.wakeOwn(ctx, name)
+		if err != nil && !errors.Is(err, store.ErrOwned) && !errors.Is(err, ErrClosed) && ctx.Err() == nil {
+			f.mu.Lock()
+			f.reopen[name] = true // at the next look
+			f.mu.Unlock()
+		}
+	}
+}
+
+// listen has the database tell what others do, instead of asking for it each second.
+func (f *fleet) listen(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := f.lease.Listen(ctx, func(members bool) {
+			if members {
+				f.members.set()
+			}
+			f.events.set()
+		})
+		if err == nil {
+			return // nobody can
+		}
+		f.hub.o.Log.Debug("listening_failed", "error", err)
+		select {
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// drop has a conversation and its tasks leave memory, because what is known of them may be wrong: another process may own them, or it
+// is not known what was written. They are opened again if they are still this process's. epoch is that of the owner who found out.
+func (f *fleet) drop(name string, epoch int64) {
+	root, _ := store.RootOf(name)
+	f.lease.Forget(root, epoch)
+	for _, c := range f.hub.list() {
+		if at, _ := store.RootOf(c.name); at == root && c.records.Epoch() == epoch {
+			f.dropOne(c)
+		}
+	}
+}
+
+func (f *fleet) dropOne(c *conversation) {
+	f.hub.remove(c)
+	c.end()
+	f.again(c.name)
+}
+
+func (f *fleet) dropAll() {
+	for _, c := range f.hub.list() {
+		root, _ := store.RootOf(c.name)
+		f.lease.Forget(root, c.records.Epoch())
+		f.dropOne(c)
+	}
+}
+
+// isLeaving reports whether this process takes on nothing new.
+func (f *fleet) isLeaving() bool { return f != nil && f.leaving.Load() }
+
+// mayAct reports whether nobody can have taken over what this process owns: what is sent cannot be fenced.
+func (f *fleet) mayAct() bool { return f == nil || time.Now().Before(f.lease.Until()) }
+
+// left gives up a conversation that has left memory, if none of its tasks is open, nor the conversation of people above it.
+func (f *fleet) left(c *conversation) {
+	if f == nil || c.life.Err() != nil { // it was dropped, or the hub closes
+		return
+	}
+	root, _ := store.RootOf(c.name)
+	for _, other := range f.hub.list() {
+		if at, _ := store.RootOf(other.name); at == root {
+			return
+		}
+	}
+	f.release(f.hub.life, c)
+}
+
+func (f *fleet) release(ctx context.Context, c *conversation) {
+	if err := f.lease.Release(ctx, c.records); err != nil && ctx.Err() == nil {
+		f.hub.o.Log.Warn("release_conversation_failed", "conversation", c.name, "error", err)
+	}
+}
+
+// Leave returns once turns and replies have ended, like Settle. If other processes run the bot, it hands over each conversation as soon as
+// its turn has ended, with what waits there.
+func (h *Hub) Leave(ctx context.Context) error {
+	f := h.fleet
+	if f == nil || h.member.Err() != nil {
+		return Settle(ctx, h)
+	}
+	f.leaving.Store(true)
+	if err := f.lease.Leave(ctx); err != nil {
+		return err
+	}
+	families := make(map[string][]*conversation) // a conversation of people, and its tasks
+	for _, c := range h.list() {
+		root, _ := store.RootOf(c.name)
+		families[root] = append(families[root], c)
+	}
+	var wait sync.WaitGroup
+	errs := make(chan error, len(families))
+	for _, family := range families {
+		wait.Go(func() { errs <- f.handOver(ctx, family) })
+	}
+	wait.Wait()
+	close(errs)
+	var failed error
+	for err := range errs {
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}
+
+// handOver releases a conversation and its tasks once nothing runs in them.
+func (f *fleet) handOver(ctx context.Context, family []*conversation) error {
+	for _, c := range family {
+		if err := c.until(ctx, c.workDone); err != nil && !errors.Is(err, ErrClosed) {
+			return err
+		}
+	}
+	for _, c := range family {
+		f.hub.remove(c)
+		c.end()
+		<-c.inbox.ended
+	}
+	f.release(ctx, family[0])
+	return nil
+}
