@@ -32,12 +32,16 @@ type fleet struct {
 	members signal      // a process may have joined, left or ended
 
 	mu      sync.Mutex      // guards below
-	reopen  map[string]bool // conversations that left memory, because what was known of them may be wrong
+	reopen  map[string]bool // conversations to open, by name
+	ending  map[string]int  // how much of a conversation of people and its tasks still ends after it was dropped, by its name
 	changed chan struct{}   // closed when the processes may have changed
 
 	failing observe.Incident // the lease cannot be renewed
 	unread  observe.Incident // events cannot be read
 }
+
+// ErrDrained is the cause of the end of a membership that somebody has asked for.
+var ErrDrained = errors.New("somebody asked this process to stop")
 
 // signal tells a goroutine that there may be something to do. It does not block.
 type signal chan struct{}
@@ -55,7 +59,7 @@ func (h *Hub) joinFleet(lease *store.Lease) {
 		return
 	}
 	f := &fleet{
-		hub: h, lease: lease, events: make(signal, 1), members: make(signal, 1), reopen: make(map[string]bool), changed: make(chan struct{}),
+		hub: h, lease: lease, events: make(signal, 1), members: make(signal, 1), reopen: make(map[string]bool), ending: make(map[string]int), changed: make(chan struct{}),
 	}
 	h.member, f.deposed = context.WithCancelCause(h.life)
 	h.fleet = f
@@ -65,7 +69,8 @@ func (h *Hub) joinFleet(lease *store.Lease) {
 	}
 }
 
-// Membership ends with the hub, and when others have ended this process, which then has nothing any more: its cause is ErrEnded.
+// Membership ends with the hub; when others have ended this process, which then owns nothing any more: its cause is store.ErrEnded; and
+// when somebody asks the process to stop: ErrDrained.
 func (h *Hub) Membership() context.Context { return h.member }
 
 // keep renews the lease. When it is over, the conversations leave memory: others may own them, and nothing may be sent any more.
@@ -99,6 +104,10 @@ func (f *fleet) keep(ctx context.Context) {
 			f.hub.o.Log.Info("renew_lease_recovered")
 		}
 		over.Reset(time.Until(f.lease.Until()))
+		if f.lease.Drained() && !f.isLeaving() {
+			f.hub.o.Log.Info("asked_to_stop")
+			f.deposed(ErrDrained)
+		}
 		for _, name := range ended {
 			f.hub.o.Log.Warn("process_ended", "process", name, "effect", "its conversations are taken over")
 		}
@@ -175,7 +184,7 @@ func (f *fleet) own(ctx context.Context, records *store.Conversation) (*store.Co
 		return records, nil
 	}
 	root, _ := store.RootOf(records.Name())
-	if f.leaving.Load() || !f.receives(connectorOf(root)) {
+	if f.leaving.Load() || !f.receives(connectorOf(root)) || f.isEnding(root, records.Name()) {
 		return nil, records.Fail("claim", store.ErrOwned)
 	}
 	return f.lease.Claim(ctx, records)
@@ -272,10 +281,40 @@ func (f *fleet) drop(name string, epoch int64) {
 	}
 }
 
+// dropOne ends a conversation, and has it opened again when it has ended: a request to the platform may be on its way until then, and
+// who opens the conversation looks there for what was sent.
 func (f *fleet) dropOne(c *conversation) {
-	f.hub.remove(c)
+	if !f.hub.remove(c) { // somebody else has
+		return
+	}
+	root, _ := store.RootOf(c.name)
+	f.mu.Lock()
+	f.ending[root]++
+	f.reopen[c.name] = true
+	f.mu.Unlock()
 	c.end()
-	f.again(c.name)
+	f.hub.goroutines.start(func() {
+		<-c.inbox.ended
+		c.sender.running.Wait()
+		f.mu.Lock()
+		f.ending[root]--
+		if f.ending[root] == 0 {
+			delete(f.ending, root)
+		}
+		f.mu.Unlock()
+		f.events.set()
+	})
+}
+
+// isEnding reports whether a conversation of people was dropped and has not ended. Then the one that was asked for is opened later.
+func (f *fleet) isEnding(root, asked string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ending[root] == 0 {
+		return false
+	}
+	f.reopen[asked] = true
+	return true
 }
 
 func (f *fleet) dropAll() {
@@ -312,16 +351,29 @@ func (f *fleet) release(ctx context.Context, c *conversation) {
 	}
 }
 
-// Leave returns once turns and replies have ended, like Settle. If other processes run the bot, it hands over each conversation as soon as
-// its turn has ended, with what waits there.
-func (h *Hub) Leave(ctx context.Context) error {
+// Leave announces that this process stops, and reports whether others take over. Until they are connected it should go on to receive what
+// people write, which waits for the next owner.
+func (h *Hub) Leave(ctx context.Context) (others bool) {
 	f := h.fleet
-	if f == nil || h.member.Err() != nil {
-		return Settle(ctx, h)
+	if f == nil {
+		return false
 	}
-	f.leaving.Store(true)
+	for _, p := range f.lease.All() {
+		others = others || p.ID != f.lease.ID() && !p.Draining
+	}
+	f.leaving.Store(others)
 	if err := f.lease.Leave(ctx); err != nil {
-		return err
+		h.o.Log.Warn("leave_failed", "effect", "others wait until this process has ended", "error", err)
+	}
+	return others
+}
+
+// HandOver hands over each conversation as soon as its turn has ended and its replies are sent, with what waits there. Call it after
+// Leave.
+func (h *Hub) HandOver(ctx context.Context) error {
+	f := h.fleet
+	if errors.Is(context.Cause(h.member), store.ErrEnded) { // it has nothing that it may finish
+		return nil
 	}
 	families := make(map[string][]*conversation) // a conversation of people, and its tasks
 	for _, c := range h.list() {

@@ -23,9 +23,11 @@ type sender struct {
 	sentID  string // the platform's id of that piece
 	refused int    // how often the platform has refused the piece that failed last; 0: that was no refusal
 
+	running sync.WaitGroup // its goroutine
+
 	mu      sync.Mutex // guards everything below
 	writers map[string]Writer
-	running bool
+	busy    bool // its goroutine runs
 	look    bool // the outbox may contain something to send
 
 	failing observe.Incident // the next piece cannot be sent
@@ -48,7 +50,7 @@ func (s *sender) drop(reply string) { s.locked(func() { delete(s.writers, reply)
 // show displays the text so far of the reply being written, unless those ahead of it are still being sent.
 func (s *sender) show(w Writer, text string) {
 	s.locked(func() {
-		if !s.running {
+		if !s.busy {
 			w.Show(text)
 		}
 	})
@@ -59,15 +61,20 @@ func (s *sender) start() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.look = true
-	if s.running {
+	if s.busy {
 		return
 	}
-	s.running = s.goroutines.start(func() {
+	s.running.Add(1)
+	s.busy = s.goroutines.start(func() {
+		defer s.running.Done()
 		s.run(s.loop.life)
 		s.loop.inbox.post(func() { // for those who wait until it is idle, as the next part of a task does
 			s.loop.runs.again = s.loop.runs.again || s.records.IsTask()
 		})
 	})
+	if !s.busy {
+		s.running.Done()
+	}
 }
 
 // firstRetry is how long a piece waits that failed for the first time, as the text that was shown before it does. The next pauses
@@ -99,7 +106,7 @@ func (s *sender) run(ctx context.Context) {
 func (s *sender) more(ctx context.Context) (more bool) {
 	s.locked(func() {
 		more = s.look && ctx.Err() == nil
-		s.running = more
+		s.busy = more
 		s.look = false
 	})
 	return more
@@ -165,7 +172,7 @@ func (s *sender) deliver(ctx context.Context, piece store.Piece) (id string, err
 }
 
 func (s *sender) idle() (idle bool) {
-	s.locked(func() { idle = !s.running })
+	s.locked(func() { idle = !s.busy })
 	return idle
 }
 

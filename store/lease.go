@@ -48,6 +48,7 @@ type Process struct {
 type Account struct {
 	Connector string `json:"name"`
 	ID        string `json:"account"` // of the bot there; empty: not known
+	Alone     bool   `json:"alone"`   // no other process may be there, as on a terminal
 }
 
 // Lease is the membership of this process among those that run the bot. It is safe for concurrent use.
@@ -123,7 +124,7 @@ func excludes(all []Process, p Process) *InUseError {
 			for _, ours := range p.Connectors {
 				switch {
 				case ours.Connector != theirs.Connector:
-				case ours.ID == "" && theirs.ID == "":
+				case ours.Alone && theirs.Alone:
 					return &InUseError{other, "a bot on the " + ours.Connector}
 				case ours.ID != "" && theirs.ID != "" && ours.ID != theirs.ID:
 					return &InUseError{other, fmt.Sprintf("another bot, %s on %s and not %s,", theirs.ID, ours.Connector, ours.ID)}
@@ -169,6 +170,16 @@ func (l *Lease) All() []Process {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.all
+}
+
+// Drained reports whether this process was asked to stop when the lease was last renewed.
+func (l *Lease) Drained() bool {
+	for _, p := range l.All() {
+		if p.ID == l.id {
+			return p.Draining
+		}
+	}
+	return false
 }
 
 // Renew renews the lease, and ends processes whose lease is over; it returns their names. ErrEnded: this one was ended.

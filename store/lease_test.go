@@ -255,8 +255,9 @@ func TestOtherBotsAreRefused(t *testing.T) {
 		t.Cleanup(func() { s.Close() })
 		return s.Join(ctx, store.Process{Name: "host:1", Connectors: accounts}, lasts)
 	}
+	alone := store.Account{Connector: "terminal", Alone: true}
 	on := func(connector, account string) store.Account { return store.Account{Connector: connector, ID: account} }
-	first := check.Must(open(time.Second, on("discord", "77"), on("terminal", "")))(t)
+	first := check.Must(open(time.Second, on("discord", "77"), alone))(t)
 	check.Must(open(time.Hour, on("discord", "77"), on("slack", "A1")))(t)
 	check.Must(open(time.Hour, on("discord", "")))(t)
 	renew := time.AfterFunc(300*time.Millisecond, func() { check.Must(first.Renew(ctx))(t) })
@@ -265,7 +266,7 @@ func TestOtherBotsAreRefused(t *testing.T) {
 	check.Error(t, err, store.ErrInUse)
 	check.Contains(t, "the error", err.Error(), "another bot, 77 on discord and not 78", "host:1", "name another schema")
 	// A process that was killed has not left: the next one on its terminal waits for the end of its lease.
-	check.Must(open(time.Second, on("terminal", "")))(t)
+	check.Must(open(time.Second, alone))(t)
 }
 
 func TestProcessesHearOfEachOther(t *testing.T) {

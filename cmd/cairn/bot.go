@@ -143,6 +143,10 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 		o.Waiting = b.web.events.Asked
 		o.Task = b.web.events.Task
 	}
+	o.Lease, err = b.join(ctx, connectors)
+	if err != nil {
+		return err
+	}
 	b.hooks = hooks.New(b.log, b.metrics.hook)
 	b.hooks.Update(b.current.Load().hooks)
 	b.hub = channel.New(o)

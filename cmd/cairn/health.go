@@ -142,7 +142,11 @@ func (h *health) ready(ctx context.Context) state {
 		if problem := connector.Problem(); problem != "" {
 			why += ", " + problem
 		}
-		s.add(connector.Name(), !connector.Connected(), why)
+		standsBy := h.hub.StandsBy(connector.Name())
+		s.add(connector.Name(), !connector.Connected() && !standsBy, why)
+		if standsBy {
+			s.Parts[len(s.Parts)-1].Why = "stands by: another process is connected"
+		}
 	}
 	database := h.store.Upkeep()
 	err := database.Damage()

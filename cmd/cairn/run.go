@@ -54,7 +54,7 @@ signal stops it immediately. Either way nothing is lost: the next start continue
 	return cmd
 }
 
-func (a *app) run(ctx context.Context) (err error) {
+func (a *app) runOnce(ctx context.Context) (err error) {
 	if err := a.openWeb(); err != nil {
 		return err
 	}
@@ -105,12 +105,17 @@ func (a *app) run(ctx context.Context) (err error) {
 	return serve(ctx, bot.hub, open, grace, log)
 }
 
+// overlap is how long a process that stops still receives what people write, while another one connects.
+const overlap = time.Second
+
 // serve runs the connectors until ctx ends, and returns its cause; or until the last of them has
 // stopped, and returns its error. Turns that are running when ctx ends have grace to finish.
 func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace time.Duration, log *slog.Logger) error {
 	closed := make(chan error, len(connectors))
+	connected, disconnect := context.WithCancel(context.WithoutCancel(ctx))
+	defer disconnect()
 	for _, connector := range connectors {
-		go func() { closed <- connector.Run(ctx, hub) }()
+		go func() { closed <- runHere(connected, hub, connector) }()
 	}
 	left := len(connectors)
 	for ctx.Err() == nil {
@@ -129,6 +134,14 @@ func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace tim
 	log.Info("stopping", "within", grace.String())
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
+	handedOver := make(chan error, 1)
+	others := hub.Leave(leave)
+	if others {
+		time.AfterFunc(overlap, disconnect)
+		go func() { handedOver <- hub.HandOver(leave) }()
+	} else {
+		disconnect()
+	}
 	for left > 0 && leave.Err() == nil {
 		select {
 		case <-closed:
@@ -136,7 +149,10 @@ func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace tim
 		case <-leave.Done():
 		}
 	}
-	err := channel.Settle(leave, hub)
+	if !others {
+		handedOver <- channel.Settle(leave, hub)
+	}
+	err := <-handedOver
 	if errors.Is(err, context.DeadlineExceeded) {
 		log.Warn("stopped_unfinished", "effect", "the next start continues")
 		err = nil
@@ -146,6 +162,14 @@ func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace tim
 		<-closed
 	}
 	return err
+}
+
+// runHere runs a connector once this process is the one that does.
+func runHere(ctx context.Context, hub *channel.Hub, connector runner) error {
+	if err := hub.StandBy(ctx, connector.Name()); err != nil {
+		return err
+	}
+	return connector.Run(ctx, hub)
 }
 
 const defaultChannel = "general"

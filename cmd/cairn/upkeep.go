@@ -155,6 +155,7 @@ const databaseEvery = time.Minute
 // watchDatabase returns a context that also ends when the database is damaged or gone, with that as its cause. See start.
 func (b *bot) watchDatabase(ctx context.Context) context.Context {
 	ctx, lose := context.WithCancelCause(ctx)
+	b.watchMembership(lose)
 	b.tasks.Go(func() {
 		for {
 			select {
