@@ -15,6 +15,11 @@ type result interface {
 	goals() []goal
 }
 
+// failing is a result that may show that what was measured is wrong, whatever the targets are.
+type failing interface {
+	failure() error
+}
+
 // benchmark is a command that measures something.
 type benchmark struct {
 	*cobra.Command
@@ -24,7 +29,7 @@ type benchmark struct {
 // benchmarks returns all benchmarks.
 func benchmarks() []*benchmark {
 	return []*benchmark{
-		newLoad(), newTurn(), newIdle(), newStart(), newImport(), newCrash(), newFaults(), newModels(), newLatency(),
+		newLoad(), newTurn(), newIdle(), newStart(), newImport(), newCrash(), newMachines(), newFaults(), newModels(), newLatency(),
 		newCost(), newTools(), newRecall(), newFacts(), newJudge(), newRetention(), newPrompts(),
 	}
 }

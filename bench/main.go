@@ -42,7 +42,7 @@ const (
 
 const exitHelp = `Exit codes:
   0  measured
-  1  the measurement failed
+  1  the measurement failed, or found a fault
   2  the command line is wrong
   3  measured, and a target of the benchmark was missed
   130  stopped by a signal`

@@ -48,7 +48,7 @@ func (s *screen) done() {
 	}
 }
 
-// conclude writes a result, as JSON or for people, and returns an error if goals were missed.
+// conclude writes a result, as JSON or for people, and returns an error if it is a failure, or goals were missed.
 func (s *screen) conclude(asJSON bool, r result) (err error) {
 	if asJSON {
 		enc := json.NewEncoder(s.out)
@@ -57,6 +57,9 @@ func (s *screen) conclude(asJSON bool, r result) (err error) {
 		err = enc.Encode(r)
 	} else {
 		_, err = fmt.Fprint(s.out, reportOf(r))
+	}
+	if f, ok := r.(failing); ok {
+		err = errors.Join(err, f.failure())
 	}
 	return errors.Join(err, unmet(r.goals()))
 }
