@@ -104,7 +104,7 @@ func (f *fleet) keep(ctx context.Context) {
 			f.hub.o.Log.Info("renew_lease_recovered")
 		}
 		over.Reset(time.Until(f.lease.Until()))
-		if f.lease.Drained() && !f.isLeaving() {
+		if f.lease.Self().Draining && !f.isLeaving() {
 			f.hub.o.Log.Info("asked_to_stop")
 			f.deposed(ErrDrained)
 		}
@@ -173,6 +173,22 @@ func (h *Hub) StandBy(ctx context.Context, connector string) error {
 	}
 	h.o.Log.Info("taking_over", "connector", connector)
 	return h.Recover(ctx, func(name string) bool { return connectorOf(name) == connector })
+}
+
+// Processes returns those that run the bot on the same database, oldest first, and this one among them; none if there can be no others.
+func (h *Hub) Processes() (all []store.Process, self store.Process) {
+	if h.fleet == nil {
+		return nil, self
+	}
+	return h.fleet.lease.All(), h.fleet.lease.Self()
+}
+
+// Publish tells other processes the hash of the settings of this one.
+func (h *Hub) Publish(ctx context.Context, settings string) error {
+	if h.fleet == nil {
+		return nil
+	}
+	return h.fleet.lease.Publish(ctx, settings)
 }
 
 // StandsBy reports whether another process talks to a platform.

@@ -15,6 +15,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 )
@@ -43,6 +44,28 @@ type Process struct {
 	Draining   bool          // it takes on nothing new
 	Owns       int           // conversations
 }
+
+// String describes a process for people.
+func (p Process) String() string {
+	what := fmt.Sprintf("process %s, version %s, since %s", p.Name, p.Version, p.Started.Format(time.RFC3339))
+	var on []string
+	for _, c := range p.Connectors {
+		on = append(on, c.Connector)
+	}
+	if len(on) > 0 {
+		what += ", for " + strings.Join(on, " and ")
+	}
+	switch {
+	case p.Left < 0:
+		what += fmt.Sprintf("; its lease is over since %v: another process ends it", -p.Left.Round(time.Second))
+	case p.Draining:
+		what += "; it stops"
+	}
+	return what
+}
+
+// Is reports whether a process has a name, or runs on a host with it.
+func (p Process) Is(name string) bool { return p.Name == name || strings.HasPrefix(p.Name, name+":") }
 
 // Account is whom the bot is on a platform.
 type Account struct {
@@ -172,14 +195,21 @@ func (l *Lease) All() []Process {
 	return l.all
 }
 
-// Drained reports whether this process was asked to stop when the lease was last renewed.
-func (l *Lease) Drained() bool {
+// Self returns this process, as it was when the lease was last renewed.
+func (l *Lease) Self() (self Process) {
 	for _, p := range l.All() {
 		if p.ID == l.id {
-			return p.Draining
+			self = p
 		}
 	}
-	return false
+	return self
+}
+
+// Publish tells other processes the hash of the settings of this one.
+func (l *Lease) Publish(ctx context.Context, settings string) error {
+	return Fail("publish the hash of the settings", l.store.beside(ctx, func(tx *Tx) {
+		tx.do("UPDATE processes SET settings = ? WHERE id = ?", settings, l.id)
+	}))
 }
 
 // Renew renews the lease, and ends processes whose lease is over; it returns their names. ErrEnded: this one was ended.

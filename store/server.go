@@ -132,6 +132,9 @@ func (p *postgreSQL) examineSchema(tx *Tx, found *Server, note func(form string,
 	c.Bytes = p.size(tx)
 	tx.row(`SELECT (SELECT count(*) FROM conversations), (SELECT count(*) FROM messages WHERE deleted_at IS NULL), (SELECT count(*) FROM memories)`).
 		Scan(&c.Conversations, &c.Messages, &c.Memories)
+	for _, process := range tx.processes() {
+		note("%s", process)
+	}
 	if !exists(tx, "SELECT 1 FROM pg_namespace WHERE nspname = ? AND has_schema_privilege(oid, 'CREATE')", p.schema) {
 		note("warning: the user %s may not create tables in the schema, which upgrades do: ALTER SCHEMA %s OWNER TO %[1]s", p.address.User(), p.schema)
 	}

@@ -60,7 +60,7 @@ func transact(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx)) err
 	committing := tx.live()
 	tx.changes("COMMIT")
 	committed = tx.err == nil
-	if committing && !committed {
+	if committing && !committed && begin == toWrite {
 		return &commitError{tx.err}
 	}
 	return tx.err

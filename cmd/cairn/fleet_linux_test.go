@@ -12,6 +12,7 @@ import (
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
 	"cairn/testkit/pgtest"
+	"cairn/testkit/storetest"
 )
 
 // pair are two processes that run one bot on one database.
@@ -19,12 +20,13 @@ type pair struct {
 	*platforms
 	t             *testing.T
 	first, second *live
+	folder        folder // of the second
 	asked         atomic.Int32 // of the model
 }
 
 // startPair starts the second process once the first is connected. The model answers "Answer: QUESTION", and holds back what contains "slow"
-// until release is called.
-func startPair(t *testing.T) (p *pair, release func()) {
+// until release is called. The first one reaches the database through what through returns, if that is given.
+func startPair(t *testing.T, through ...func(c *pgtest.Cluster) string) (p *pair, release func()) {
 	t.Helper()
 	c := pgtest.New(t)
 	released := make(chan bool)
@@ -46,19 +48,24 @@ func startPair(t *testing.T) (p *pair, release func()) {
 		x.Say("ok") // to a check of the model
 	})
 	t.Cleanup(release)
-	start := func() *live {
-		return p.folder(fmt.Sprintf("store = %q\n", c.Address("postgres")), modelAt(model)...).start("run", "--health", "127.0.0.1:0")
+	start := func(address string) *live {
+		p.folder = p.platforms.folder(fmt.Sprintf("store = %q\n", address), modelAt(model)...)
+		return p.folder.start("run", "--health", "127.0.0.1:0")
 	}
-	p.first = start()
+	address := c.Address("postgres")
+	for _, f := range through {
+		address = f(c)
+	}
+	p.first = start(address)
 	p.open(p.first)
-	p.second = start()
+	p.second = start(c.Address("postgres"))
 	p.second.logs("standing_by", "discord")
 	p.second.logs("standing_by", "slack")
 	return p, release
 }
 
 // answeredOnce waits until a question is answered on both platforms, and checks that it is once.
-func (p *pair) answeredOnce(r *live, question string) {
+func (p *platforms) answeredOnce(r *live, question string) {
 	p.t.Helper()
 	p.answered(r, "Answer: "+question, 1)
 }
@@ -122,4 +129,76 @@ func TestHandover(t *testing.T) {
 	check.EqualAll(t, "the order", p.onDiscord(), []string{"Answer: slow", "Answer: next"})
 	p.first.exits(exitSignal + int(syscall.SIGTERM))
 	p.second.stop()
+}
+
+// A process that cannot reach the database for longer than its lease has lost its conversations, and must not send what it still has.
+func TestCutOffProcess(t *testing.T) {
+	var network *pgtest.Proxy
+	p, release := startPair(t, func(c *pgtest.Cluster) string {
+		network = pgtest.NewProxy(t, c)
+		return network.Address("postgres")
+	})
+	p.sayOnBoth("slow")
+	p.until(p.first, "the model is asked", func() bool { return p.asked.Load() >= 2 })
+	network.Disconnect()
+	p.second.logs("taking_over", "discord")
+	release()
+	p.answeredOnce(p.second, "slow")
+	network.Connect()
+	p.first.logs("process_ended_by_others", "standing_by")
+	p.sayOnBoth("after")
+	p.answeredOnce(p.second, "after")
+	check.Equal(t, "the answers", p.answers("Answer: slow"), [2]int{1, 1})
+	p.second.stop()
+	p.first.stop()
+}
+
+// The network loses what the server answers, at any moment: what was written must be found out, and nothing happens twice.
+func TestLostAnswersOfTheServer(t *testing.T) {
+	network := pgtest.NewProxy(t, pgtest.Shared(t))
+	p := newPlatforms(t)
+	model := llmtest.Serve(t, func(x *llmtest.Exchange) {
+		asked := x.Request.Last().Text()
+		if at := strings.LastIndex(asked, "question"); at >= 0 {
+			x.Say("Answer: " + strings.Fields(asked[at:])[0])
+			return
+		}
+		x.Say("ok")
+	})
+	database := storetest.NewDatabase(t)
+	r := p.folder(fmt.Sprintf("store = %q\n", network.Address(database)), modelAt(model)...).start("run")
+	p.open(r)
+	const rounds = 6
+	for n := range rounds {
+		p.sayOnBoth(fmt.Sprintf("question%d", n))
+		time.Sleep(time.Duration(n*9) * time.Millisecond)
+		network.Mute()
+		time.Sleep(50 * time.Millisecond)
+		network.Connect()
+		p.answeredOnce(r, fmt.Sprintf("question%d", n))
+	}
+	r.stop()
+	for n := range rounds {
+		check.Equal(t, fmt.Sprint("answers to question ", n), p.answers(fmt.Sprintf("Answer: question%d", n)), [2]int{1, 1})
+	}
+	check.Lacks(t, "the log", r.errs.String(), "panic")
+}
+
+func TestDrain(t *testing.T) {
+	p, _ := startPair(t)
+	name := fmt.Sprintf("%s:%d", hostName(), p.first.cmd.Process.Pid)
+	p.folder.fails(exitNotFound, "no process of the bot has the name nowhere", "run", "--drain=nowhere")
+	p.folder.doctorSays(0, "process "+name, "for discord and slack", fmt.Sprintf("process %s:%d", hostName(), p.second.cmd.Process.Pid))
+	ready, said := get(t, "http://"+p.telling(p.second)+"/readyz")
+	check.That(t, ready == 200 && strings.Contains(said, "stands by: another process is connected"), "a process that stands by is not ready: %d, %s", ready, said)
+	_, metrics := get(t, "http://"+p.telling(p.second)+"/metrics")
+	check.Contains(t, "metrics", metrics, "cairn_processes 2", "cairn_processes_differing 0")
+	check.Contains(t, "standard output", p.folder.must("", "run", "--drain="+name), name+" stopped: 1")
+	p.first.exits(0)
+	p.second.logs("taking_over")
+	p.open(p.second)
+	p.sayOnBoth("one")
+	p.answeredOnce(p.second, "one")
+	p.folder.must("", "run", "--drain")
+	p.second.exits(0)
 }

@@ -258,7 +258,11 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 	}
 	gauge("upkeep_failing", "1 while backups or the erasure of deleted text fail.", boolean[h.upkeep.On()])
 	send(prometheus.CounterValue, "replies_dropped_total", "Pieces of replies that were dropped.", float64(stats.Dropped), nil)
+	h.collectProcesses(gauge)
 	for _, connector := range h.connectors {
+		if h.hub.StandsBy(connector.Name()) {
+			continue
+		}
 		gaugeOf("connector_connected", "1 if the connector is connected.", boolean[connector.Connected()], "connector", connector.Name())
 		if c, ok := connector.(shardedConnector); ok {
 			collectShards(c.Status(), gaugeOf, gauge)
@@ -278,6 +282,22 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 	if v.Free >= 0 {
 		gauge("disk_free_bytes", "Free space on the disk of the database.", float64(v.Free))
 	}
+}
+
+// collectProcesses sends how many processes run the bot, and how many of them differ from this one.
+func (h *health) collectProcesses(gauge func(name, help string, value float64)) {
+	all, self := h.hub.Processes()
+	if all == nil {
+		return
+	}
+	differ := 0
+	for _, p := range all {
+		if p.Settings != self.Settings {
+			differ++
+		}
+	}
+	gauge("processes", "Processes that run the bot on this database.", float64(len(all)))
+	gauge("processes_differing", "Those of them whose settings differ from this one's.", float64(differ))
 }
 
 // collectShards sends what is known of Discord's shards that this process opens.

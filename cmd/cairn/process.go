@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"time"
 
 	"cairn/channel"
+	"cairn/config"
 	"cairn/store"
 )
 
@@ -17,7 +20,7 @@ func (b *bot) join(ctx context.Context, connectors []channel.Connector) (*store.
 	if !b.store.Upkeep().OnServer() {
 		return nil, nil
 	}
-	p := store.Process{Name: processName(), Version: version()}
+	p := store.Process{Name: processName(), Version: version(), Settings: config.Fingerprint(&b.started)}
 	for _, c := range connectors {
 		account, platform := c.(interface{ Account() string })
 		on := store.Account{Connector: c.Name(), Alone: !platform}
@@ -62,3 +65,46 @@ func (a *app) run(ctx context.Context) error {
 		}
 	}
 }
+
+// publish tells other processes the hash of the settings.
+func (b *bot) publish(settings string) {
+	b.tasks.Go(func() {
+		if err := b.hub.Publish(b.ctx, settings); err != nil && b.ctx.Err() == nil {
+			b.log.Warn("publish_settings_failed", "effect", "metrics and doctor compare the settings from before", "error", err)
+		}
+	})
+}
+
+// drain asks other processes to stop, and returns when they have.
+func (a *app) drain(ctx context.Context, name string) error {
+	return a.withSharedStore(ctx, func(db *store.Store) error {
+		if !db.Upkeep().OnServer() {
+			return usage(errors.New("--drain is for processes that share a database in PostgreSQL; stop this bot with SIGTERM"))
+		}
+		asked, err := db.Drain(ctx, name)
+		if err != nil {
+			return err
+		}
+		if asked == 0 {
+			return fmt.Errorf("%w: no process of the bot has the name %s; `cairn doctor` lists them", store.ErrNotFound, name)
+		}
+		for {
+			all, err := db.Processes(ctx)
+			if err != nil {
+				return err
+			}
+			left := slices.ContainsFunc(all, func(p store.Process) bool { return p.Draining && p.Is(name) })
+			if !left {
+				fmt.Fprintf(a.out, "%s stopped: %d\n", name, asked)
+				return nil
+			}
+			select {
+			case <-time.After(drainPoll):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	})
+}
+
+const drainPoll = 100 * time.Millisecond

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,9 +25,13 @@ import (
 // grace is how long running turns may take when the bot is stopped.
 const grace = 30 * time.Second
 
+// thisHost is what --drain stands for without a name.
+const thisHost = "this host"
+
 func newRun(a *app) *cobra.Command {
+	var drain string
 	cmd := &cobra.Command{
-		Use:   "run [--health ADDRESS] [--web ADDRESS]",
+		Use:   "run [--health ADDRESS] [--web ADDRESS] [--drain[=NAME]]",
 		Short: "Connect to Discord and Slack, and answer there",
 		Long: `Connect to each platform that has a token, and answer there until stopped:
 
@@ -44,13 +49,24 @@ restart, and mistakes, which change nothing. SIGHUP rereads the file and the fil
 needs a token unless the address is loopback.
 
 On SIGINT or SIGTERM the bot finishes answers in progress, for at most 30 seconds; a second
-signal stops it immediately. Either way nothing is lost: the next start continues.`,
+signal stops it immediately. Either way nothing is lost: the next start continues.
+
+With PostgreSQL several processes may run one bot: see docs/machines.md. One of them talks to a
+platform, the others stand by and take over. --drain starts none, but asks those on this host, on
+the host NAME, or the one with the NAME that cairn doctor shows, to hand over and stop.`,
 		Example: `  DISCORD_TOKEN=… cairn run
   cairn run --config /etc/cairn/config.toml --data /var/lib/cairn`,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if drain != "" {
+				return a.drain(cmd.Context(), strings.Replace(drain, thisHost, hostName(), 1))
+			}
+			return a.run(cmd.Context())
+		},
 	}
 	a.addHealth(cmd)
 	a.addWeb(cmd)
+	cmd.Flags().StringVar(&drain, "drain", "", "ask the process or the host `NAME` to hand over and stop (default: this host)")
+	cmd.Flags().Lookup("drain").NoOptDefVal = thisHost
 	return cmd
 }
 

@@ -86,6 +86,7 @@ func (b *bot) apply(s config.Settings) error {
 	b.warn(&next.settings)
 	b.checkWindows()
 	b.checkModels()
+	b.publish(config.Fingerprint(&next.settings))
 	return nil
 }
 
