@@ -62,7 +62,6 @@ func (pr Conversation) Purge(ctx context.Context) error {
 	return pr.c.Erase(ctx, "delete everything", func(tx *store.Tx) { purge(pr.c, tx) })
 }
 
-
 func purge(c *store.Conversation, tx *store.Tx) {
 	for _, t := range c.Tasks().All(tx) {
 		purgeTask(tx, t)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,14 @@ var ErrNoFile = errors.New("the database is in PostgreSQL, not in a file")
 
 // firstVersion is the first version of the schema on PostgreSQL.
 const firstVersion = 18
+
+// withProcesses is the first version of the schema with a table of processes.
+const withProcesses = 19
+
+// additive reports whether processes of before may go on to run after migrations, as the first line of each says.
+func additive(migrations []string) bool {
+	return !slices.ContainsFunc(migrations, func(text string) bool { return !strings.HasPrefix(text, "-- Additive: ") })
+}
 
 // oldestPostgres is the oldest version of PostgreSQL that the store's statements need, as the server numbers it.
 var oldestPostgres = 150_000
@@ -139,6 +148,8 @@ func (p *postgreSQL) upgrade(tx *Tx) {
 		tx.Fail(fmt.Errorf("the table cairn says version %d, which no cairn wrote: name another schema", version))
 	case p.store.shared:
 		tx.Fail(errOlder)
+	case version >= withProcesses && !additive(migrations[version:]) && exists(tx, "SELECT 1 FROM processes WHERE lease_until > "+clock):
+		tx.Fail(fmt.Errorf("%w by processes of an older version, for which this one changes too much: stop them first; `cairn doctor` of that version lists them", ErrInUse))
 	}
 	tx.changes(postgres.Functions)
 	for next := version + 1; next <= len(migrations) && tx.err == nil; next++ {

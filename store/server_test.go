@@ -151,6 +151,14 @@ func TestUpgradeOnPostgres(t *testing.T) {
 		check.ErrorContains(t, "an upgrade", err, "migrate to version", words)
 	}
 	check.ErrorContains(t, "a process beside the bot", check.ErrorOf(open(true, next)), "start the bot once to upgrade it")
+	older := join(t, c.Address(name))
+	check.ErrorContains(t, "an upgrade beside an older process", check.ErrorOf(open(false, next)), "processes of an older version", "stop them first")
+	added := check.Must(open(false, "-- Additive: nobody reads it yet.\nCREATE TABLE notes (\n  id INTEGER PRIMARY KEY AUTOINCREMENT\n) STRICT;"))(t)
+	deliver(t, find(t, older.Store, "terminal:general"), said(2, "I still work"))
+	check.NoError(t, added.Close())
+	storetest.Run(t, older.Store, "DROP TABLE notes")
+	storetest.Run(t, older.Store, "UPDATE cairn SET version = version - 1")
+	check.NoError(t, older.End(ctx))
 	s = check.Must(open(false, next))(t)
 	version := len(store.Migrations) + 1
 	check.NoError(t, s.View(ctx, func(tx *store.Tx) {

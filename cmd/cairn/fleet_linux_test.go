@@ -20,7 +20,7 @@ type pair struct {
 	*platforms
 	t             *testing.T
 	first, second *live
-	folder        folder // of the second
+	folder        folder       // of the second
 	asked         atomic.Int32 // of the model
 }
 

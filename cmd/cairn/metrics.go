@@ -287,16 +287,13 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 // collectProcesses sends how many processes run the bot, and how many of them differ from this one.
 func (h *health) collectProcesses(gauge func(name, help string, value float64)) {
 	all, self := h.hub.Processes()
-	if all == nil {
-		return
-	}
 	differ := 0
 	for _, p := range all {
 		if p.Settings != self.Settings {
 			differ++
 		}
 	}
-	gauge("processes", "Processes that run the bot on this database.", float64(len(all)))
+	gauge("processes", "Processes that run the bot on this database.", float64(max(len(all), 1))) // this one, where there can be no others
 	gauge("processes_differing", "Those of them whose settings differ from this one's.", float64(differ))
 }
 
