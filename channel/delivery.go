@@ -55,6 +55,18 @@ func (h *Hub) change(ctx context.Context, name string, what change) error {
 	return (&edits{records: records, wake: func() {}}).write(ctx, what) // its owner is told
 }
 
+// deliverToOwner puts messages into the inbox of a conversation that another process owns.
+func (h *Hub) deliverToOwner(ctx context.Context, name string, messages []Inbound) ([]store.Receipt, error) {
+	records, err := h.o.Store.Conversation(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	for i := range messages {
+		h.access.Rules().Classify(name, &messages[i])
+	}
+	return records.Inbox().Deliver(ctx, messages...)
+}
+
 // WasAddressed reports whether a message with this platform id was addressed to the bot.
 func (h *Hub) WasAddressed(ctx context.Context, name, id string) (bool, error) {
 	records, err := h.stored(ctx, name)

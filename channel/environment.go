@@ -13,7 +13,7 @@ import (
 type environment struct {
 	o          Options
 	life       context.Context // ends when the hub closes
-	fleet      *fleet          // nil: there are no other processes
+	fleet      *Fleet          // nil: there are no other processes
 	connectors map[string]Connector
 	access     *access.Control
 	tasks      *task.Service

@@ -60,7 +60,6 @@ type Hub struct {
 	*environment
 	registry // of conversations
 	cancel   context.CancelFunc
-	member   context.Context // see Membership
 }
 
 // ErrClosed is returned when the hub is closing. Nothing was accepted.
@@ -86,7 +85,6 @@ func New(o Options) *Hub {
 	if o.Store != nil {
 		o.Store.Watch(h.changed)
 	}
-	h.member = h.life
 	h.registry.left = func(c *conversation) { h.fleet.left(c) }
 	h.joinFleet(o.Lease)
 	return h
@@ -143,18 +141,6 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 		return h.deliverToOwner(ctx, name, heard)
 	}
 	return receipts, err
-}
-
-// deliverToOwner puts messages into the inbox of a conversation that another process owns.
-func (h *Hub) deliverToOwner(ctx context.Context, name string, messages []Inbound) ([]store.Receipt, error) {
-	records, err := h.o.Store.Conversation(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	for i := range messages {
-		h.access.Rules().Classify(name, &messages[i])
-	}
-	return records.Inbox().Deliver(ctx, messages...)
 }
 
 // deliver puts messages into the inbox.

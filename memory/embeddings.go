@@ -31,6 +31,7 @@ type EmbeddingOptions struct {
 	Size     int                                       // numbers of a stored vector, at most
 	PerDay   int64                                     // tokens that messages and memories may use on a day; 0: no limit
 	Used     int64                                     // of them on the day of the start
+	Fills    func() bool                               // whether this process makes the vectors; nil: it does
 	May      func() bool                               // whether money may be spent; nil: it may
 	Spent    func(conversation string, used llm.Usage) // called after each request; nil: not called
 	Asked    func(byMeaning bool)                      // called for each question, with whether it has a vector; nil: not called

@@ -98,6 +98,9 @@ func (p *part) vectors(tx *store.Tx) interface {
 // Fill makes vectors of what has none: what is new since the last time, and once an hour everything, also what was edited. Only one
 // goroutine may call it.
 func (e *Embeddings) Fill(ctx context.Context) error {
+	if e.o.Fills != nil && !e.o.Fills() { // questions are compared with what another process makes
+		return e.reload(ctx)
+	}
 	full := time.Since(e.swept) >= fullSweep
 	e.changed = false
 	began := time.Now()

@@ -219,11 +219,16 @@ type (
 
 	// Models has the learned facts about models.
 	Models struct{ store *Store }
+
+	// Processes are those that run the bot.
+	Processes struct{ store *Store }
 )
 
 func (s *Store) Upkeep() Upkeep { return Upkeep{s} }
 func (s *Store) Pauses() Pauses { return Pauses{s} }
 func (s *Store) Models() Models { return Models{s} }
+
+func (s *Store) Processes() Processes { return Processes{s} }
 
 // What packages memory and privacy read and write inside a transaction.
 func (c handle) Messages(tx *Tx) Messages             { return Messages{c, tx} }

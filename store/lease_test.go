@@ -41,8 +41,8 @@ func join(t *testing.T, address string) *process {
 	t.Helper()
 	p := &process{Store: check.Must(onServer(address))(t), t: t}
 	t.Cleanup(func() { check.NoError(t, p.Close()) })
-	p.Store.Lost(func(conversation string, _ int64) { p.lost = append(p.lost, conversation) })
-	p.Lease = check.Must(p.Join(ctx, store.Process{Name: fmt.Sprint("host:", time.Now().UnixNano())}, time.Hour))(t)
+	p.Store.Processes().Lost(func(conversation string, _ int64) { p.lost = append(p.lost, conversation) })
+	p.Lease = check.Must(p.Store.Processes().Join(ctx, store.Process{Name: fmt.Sprint("host:", time.Now().UnixNano())}, time.Hour))(t)
 	return p
 }
 
@@ -253,7 +253,7 @@ func TestOtherBotsAreRefused(t *testing.T) {
 	open := func(lasts time.Duration, accounts ...store.Account) (*store.Lease, error) {
 		s := check.Must(onServer(address))(t)
 		t.Cleanup(func() { s.Close() })
-		return s.Join(ctx, store.Process{Name: "host:1", Connectors: accounts}, lasts)
+		return s.Processes().Join(ctx, store.Process{Name: "host:1", Connectors: accounts}, lasts)
 	}
 	alone := store.Account{Connector: "terminal", Alone: true}
 	on := func(connector, account string) store.Account { return store.Account{Connector: connector, ID: account} }

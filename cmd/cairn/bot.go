@@ -96,7 +96,7 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	if os.Getenv("GOGC") == "" {
 		b.trim = time.AfterFunc(settled, func() { debug.SetGCPercent(gcPercent) })
 	}
-	return b.watchDatabase(ctx), b, nil
+	return b.watchMembership(b.watchDatabase(ctx)), b, nil
 }
 
 // gcPercent lets the heap of a running bot grow by 30 % between collections instead of Go's default

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/config"
 	"cairn/llm"
@@ -80,6 +81,7 @@ func (b *bot) startEmbeddings(ctx context.Context) error {
 			o.Used += u.Input
 		}
 	}
+	o.Fills = func() bool { return channel.FleetOf(b.hub).DoesChores() }
 	o.May = func() bool {
 		return !slices.ContainsFunc(b.hub.Operator().Access().Budgets(), func(one access.Budget) bool { return one.Spent >= one.Limit })
 	}

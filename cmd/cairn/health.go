@@ -142,7 +142,7 @@ func (h *health) ready(ctx context.Context) state {
 		if problem := connector.Problem(); problem != "" {
 			why += ", " + problem
 		}
-		standsBy := h.hub.StandsBy(connector.Name())
+		standsBy := channel.FleetOf(h.hub).StandsBy(connector.Name())
 		s.add(connector.Name(), !connector.Connected() && !standsBy, why)
 		if standsBy {
 			s.Parts[len(s.Parts)-1].Why = "stands by: another process is connected"

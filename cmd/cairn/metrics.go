@@ -260,7 +260,7 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 	send(prometheus.CounterValue, "replies_dropped_total", "Pieces of replies that were dropped.", float64(stats.Dropped), nil)
 	h.collectProcesses(gauge)
 	for _, connector := range h.connectors {
-		if h.hub.StandsBy(connector.Name()) {
+		if channel.FleetOf(h.hub).StandsBy(connector.Name()) {
 			continue
 		}
 		gaugeOf("connector_connected", "1 if the connector is connected.", boolean[connector.Connected()], "connector", connector.Name())
@@ -286,7 +286,7 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 
 // collectProcesses sends how many processes run the bot, and how many of them differ from this one.
 func (h *health) collectProcesses(gauge func(name, help string, value float64)) {
-	all, self := h.hub.Processes()
+	all, self := channel.FleetOf(h.hub).Processes()
 	differ := 0
 	for _, p := range all {
 		if p.Settings != self.Settings {

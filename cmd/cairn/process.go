@@ -29,7 +29,7 @@ func (b *bot) join(ctx context.Context, connectors []channel.Connector) (*store.
 		}
 		p.Connectors = append(p.Connectors, on)
 	}
-	return b.store.Join(ctx, p, channel.LeaseLasts)
+	return b.store.Processes().Join(ctx, p, channel.LeaseLasts)
 }
 
 // processName names this process for people, as its connections to PostgreSQL do.
@@ -43,14 +43,17 @@ func hostName() string {
 	return host
 }
 
-// watchMembership calls lose when others have ended this process, or somebody has asked it to stop.
-func (b *bot) watchMembership(lose context.CancelCauseFunc) {
-	member := b.hub.Membership()
+// watchMembership returns a context that also ends when others have ended this process, or somebody has asked it to stop, with that as its
+// cause.
+func (b *bot) watchMembership(ctx context.Context) context.Context {
+	ctx, lose := context.WithCancelCause(ctx)
+	member := channel.FleetOf(b.hub).Membership()
 	context.AfterFunc(member, func() {
 		if why := context.Cause(member); !errors.Is(why, context.Canceled) {
 			lose(why)
 		}
 	})
+	return ctx
 }
 
 // run runs the bot, and again each time that others have ended this process because it was frozen or cut off from the database.
@@ -69,7 +72,7 @@ func (a *app) run(ctx context.Context) error {
 // publish tells other processes the hash of the settings.
 func (b *bot) publish(settings string) {
 	b.tasks.Go(func() {
-		if err := b.hub.Publish(b.ctx, settings); err != nil && b.ctx.Err() == nil {
+		if err := channel.FleetOf(b.hub).Publish(b.ctx, settings); err != nil && b.ctx.Err() == nil {
 			b.log.Warn("publish_settings_failed", "effect", "metrics and doctor compare the settings from before", "error", err)
 		}
 	})
@@ -81,7 +84,7 @@ func (a *app) drain(ctx context.Context, name string) error {
 		if !db.Upkeep().OnServer() {
 			return usage(errors.New("--drain is for processes that share a database in PostgreSQL; stop this bot with SIGTERM"))
 		}
-		asked, err := db.Drain(ctx, name)
+		asked, err := db.Processes().Drain(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -89,7 +92,7 @@ func (a *app) drain(ctx context.Context, name string) error {
 			return fmt.Errorf("%w: no process of the bot has the name %s; `cairn doctor` lists them", store.ErrNotFound, name)
 		}
 		for {
-			all, err := db.Processes(ctx)
+			all, err := db.Processes().List(ctx)
 			if err != nil {
 				return err
 			}

@@ -151,10 +151,11 @@ func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace tim
 	leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	handedOver := make(chan error, 1)
-	others := hub.Leave(leave)
+	fleet := channel.FleetOf(hub)
+	others := fleet.Leave(leave)
 	if others {
 		time.AfterFunc(overlap, disconnect)
-		go func() { handedOver <- hub.HandOver(leave) }()
+		go func() { handedOver <- fleet.HandOver(leave) }()
 	} else {
 		disconnect()
 	}
@@ -182,7 +183,7 @@ func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace tim
 
 // runHere runs a connector once this process is the one that does.
 func runHere(ctx context.Context, hub *channel.Hub, connector runner) error {
-	if err := hub.StandBy(ctx, connector.Name()); err != nil {
+	if err := channel.FleetOf(hub).StandBy(ctx, connector.Name()); err != nil {
 		return err
 	}
 	return connector.Run(ctx, hub)

@@ -156,7 +156,6 @@ const databaseEvery = time.Minute
 // watchDatabase returns a context that also ends when the database is damaged or gone, with that as its cause. See start.
 func (b *bot) watchDatabase(ctx context.Context) context.Context {
 	ctx, lose := context.WithCancelCause(ctx)
-	b.watchMembership(lose)
 	b.tasks.Go(func() {
 		for {
 			select {
@@ -206,6 +205,9 @@ func (b *bot) runUpkeep() {
 
 // upkeepOnce performs due upkeep. It logs one warning per incident.
 func (b *bot) upkeepOnce() {
+	if !channel.FleetOf(b.hub).DoesChores() {
+		return
+	}
 	err := b.store.Upkeep().Run(b.ctx, backupsOf(b.settings()), time.Now())
 	switch {
 	case b.ctx.Err() != nil: // the next start repeats what was interrupted

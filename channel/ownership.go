@@ -1,0 +1,196 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"cairn/store"
+)
+
+// How this process comes to own conversations, how it loses them, and what other processes have written to them.
+
+// own returns a conversation as its owner writes to it. ErrOwned: another process owns it, or is the one to do so.
+func (f *Fleet) own(ctx context.Context, records *store.Conversation) (*store.Conversation, error) {
+	if f == nil {
+		return records, nil
+	}
+	root, _ := store.RootOf(records.Name())
+	if f.leaving.Load() || !f.receives(connectorOf(root)) || f.isEnding(root, records.Name()) {
+		return nil, records.Fail("claim", store.ErrOwned)
+	}
+	return f.lease.Claim(ctx, records)
+}
+
+// look does what other processes have left to do.
+func (f *Fleet) look(ctx context.Context) {
+	for ctx.Err() == nil {
+		mine, free, err := f.lease.Events(ctx)
+		if err == nil && f.orphans.Swap(false) {
+			free, err = f.withOrphans(ctx, free)
+		}
+		switch {
+		case err == nil:
+			f.unread.End()
+		case ctx.Err() == nil:
+			f.hub.o.Log.Log(ctx, f.unread.Begin(), "read_events_failed", "error", err)
+		}
+		for _, e := range mine {
+			if e.Changed {
+				f.hub.changed(e.Conversation)
+				f.hub.post(e.Conversation, (*conversation).reread)
+			}
+			f.again(e.Conversation)
+		}
+		f.again(free...)
+		f.openAgain(ctx)
+		select {
+		case <-f.events:
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// withOrphans adds to free what processes that have ended have left to do.
+func (f *Fleet) withOrphans(ctx context.Context, free []string) ([]string, error) {
+	names, err := f.lease.Orphans(ctx)
+	if err != nil {
+		f.orphans.Store(true)
+	}
+	return append(free, names...), err
+}
+
+// again has conversations opened and woken, if they are this process's to open.
+func (f *Fleet) again(names ...string) {
+	f.mu.Lock()
+	for _, name := range names {
+		f.reopen[name] = true
+	}
+	f.mu.Unlock()
+	if len(names) > 0 {
+		f.events.set()
+	}
+}
+
+// openAgain wakes what again has collected. What the database refuses is tried again.
+func (f *Fleet) openAgain(ctx context.Context) {
+	f.mu.Lock()
+	names := f.reopen
+	f.reopen = make(map[string]bool)
+	f.mu.Unlock()
+	for name := range names {
+		root, _ := store.RootOf(name)
+		if _, known := f.hub.connectors[connectorOf(root)]; !known {
+			continue
+		}
+		err := f.hub.wakeOwn(ctx, name)
+		if err != nil && !errors.Is(err, store.ErrOwned) && !errors.Is(err, ErrClosed) && ctx.Err() == nil {
+			f.mu.Lock()
+			f.reopen[name] = true // at the next look
+			f.mu.Unlock()
+		}
+	}
+}
+
+// listen has the database tell what others do, instead of asking for it each second.
+func (f *Fleet) listen(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := f.lease.Listen(ctx, func(members bool) {
+			if members {
+				f.members.set()
+			}
+			f.events.set()
+		})
+		if err == nil {
+			return // nobody can
+		}
+		f.hub.o.Log.Debug("listening_failed", "error", err)
+		select {
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// drop has a conversation and its tasks leave memory, because what is known of them may be wrong: another process may own them, or it
+// is not known what was written. They are opened again if they are still this process's. epoch is that of the owner who found out.
+func (f *Fleet) drop(name string, epoch int64) {
+	root, _ := store.RootOf(name)
+	f.lease.Forget(root, epoch)
+	for _, c := range f.hub.list() {
+		if at, _ := store.RootOf(c.name); at == root && c.records.Epoch() == epoch {
+			f.dropOne(c)
+		}
+	}
+}
+
+// dropOne ends a conversation, and has it opened again when it has ended: a request to the platform may be on its way until then, and
+// who opens the conversation looks there for what was sent.
+func (f *Fleet) dropOne(c *conversation) {
+	if !f.hub.remove(c) { // somebody else has
+		return
+	}
+	root, _ := store.RootOf(c.name)
+	f.mu.Lock()
+	f.ending[root]++
+	f.reopen[c.name] = true
+	f.mu.Unlock()
+	c.end()
+	f.hub.goroutines.start(func() {
+		<-c.inbox.ended
+		c.sender.running.Wait()
+		f.mu.Lock()
+		f.ending[root]--
+		if f.ending[root] == 0 {
+			delete(f.ending, root)
+		}
+		f.mu.Unlock()
+		f.events.set()
+	})
+}
+
+// isEnding reports whether a conversation of people was dropped and has not ended. Then the one that was asked for is opened later.
+func (f *Fleet) isEnding(root, asked string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ending[root] == 0 {
+		return false
+	}
+	f.reopen[asked] = true
+	return true
+}
+
+func (f *Fleet) dropAll() {
+	for _, c := range f.hub.list() {
+		root, _ := store.RootOf(c.name)
+		f.lease.Forget(root, c.records.Epoch())
+		f.dropOne(c)
+	}
+}
+
+// isLeaving reports whether this process takes on nothing new.
+func (f *Fleet) isLeaving() bool { return f != nil && f.leaving.Load() }
+
+// mayAct reports whether nobody can have taken over what this process owns: what is sent cannot be fenced.
+func (f *Fleet) mayAct() bool { return f == nil || time.Now().Before(f.lease.Until()) }
+
+// left gives up a conversation that has left memory, if none of its tasks is open, nor the conversation of people above it.
+func (f *Fleet) left(c *conversation) {
+	if f == nil || c.life.Err() != nil { // it was dropped, or the hub closes
+		return
+	}
+	root, _ := store.RootOf(c.name)
+	for _, other := range f.hub.list() {
+		if at, _ := store.RootOf(other.name); at == root {
+			return
+		}
+	}
+	f.release(f.hub.life, c)
+}
+
+func (f *Fleet) release(ctx context.Context, c *conversation) {
+	if err := f.lease.Release(ctx, c.records); err != nil && ctx.Err() == nil {
+		f.hub.o.Log.Warn("release_conversation_failed", "conversation", c.name, "error", err)
+	}
+}

@@ -1,0 +1,158 @@
+// Processes: those that run the bot on one database. There are several on PostgreSQL alone.
+
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Process is a process that runs the bot.
+type Process struct {
+	ID         int64
+	Name       string // for people: HOST:PID
+	Connectors []Account
+	Version    string // of the program
+	Settings   string // a hash
+	Started    time.Time
+	Left       time.Duration // of its lease; negative: it is over
+	Draining   bool          // it takes on nothing new
+	Owns       int           // conversations
+}
+
+// String describes a process for people.
+func (p Process) String() string {
+	what := fmt.Sprintf("process %s, version %s, since %s", p.Name, p.Version, p.Started.Format(time.RFC3339))
+	var on []string
+	for _, c := range p.Connectors {
+		on = append(on, c.Connector)
+	}
+	if len(on) > 0 {
+		what += ", for " + strings.Join(on, " and ")
+	}
+	switch {
+	case p.Left < 0:
+		what += fmt.Sprintf("; its lease is over since %v: another process ends it", -p.Left.Round(time.Second))
+	case p.Draining:
+		what += "; it stops"
+	}
+	return what
+}
+
+// Is reports whether a process has a name, or runs on a host with it.
+func (p Process) Is(name string) bool { return p.Name == name || strings.HasPrefix(p.Name, name+":") }
+
+// Account is whom the bot is on a platform.
+type Account struct {
+	Connector string `json:"name"`
+	ID        string `json:"account"` // of the bot there; empty: not known
+	Alone     bool   `json:"alone"`   // no other process may be there, as on a terminal
+}
+
+// InUseError means that a process runs which excludes this one.
+type InUseError struct {
+	By  Process
+	Why string
+}
+
+func (e *InUseError) Error() string {
+	return fmt.Sprintf("%v: %s runs as the process %s: stop it, or name another schema", ErrInUse, e.Why, e.By.Name)
+}
+
+func (e *InUseError) Is(target error) bool { return target == ErrInUse }
+
+// clock is the time of the database, in milliseconds.
+const clock = "CAST(unixepoch('subsec') * 1000 AS BIGINT)"
+
+// Join adds this process to those that run the bot, until its lease ends. An *InUseError names another bot, or another process on
+// the same terminal; one that was killed counts until its lease ends.
+func (ps Processes) Join(ctx context.Context, p Process, lasts time.Duration) (*Lease, error) {
+	var before *InUseError
+	for {
+		l, unfit, err := ps.join(ctx, p, lasts)
+		switch {
+		case err != nil:
+			return nil, Fail("join the processes of the bot", err)
+		case unfit == nil:
+			ps.store.lease.Store(l)
+			return l, nil
+		case before != nil && before.By.ID == unfit.By.ID && before.By.Left < unfit.By.Left: // it has renewed its lease, so it runs
+			return nil, unfit
+		}
+		before = unfit
+		select {
+		case <-time.After(lasts / 10):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (ps Processes) join(ctx context.Context, p Process, lasts time.Duration) (l *Lease, unfit *InUseError, err error) {
+	l = &Lease{store: ps.store, lasts: lasts, epochs: make(map[string]int64), until: time.Now().Add(lasts)}
+	err = ps.store.beside(ctx, func(tx *Tx) {
+		tx.do("DELETE FROM processes WHERE lease_until < " + clock)
+		unfit = excludes(tx.processes(), p)
+		if unfit != nil {
+			return
+		}
+		l.id = getValue[int64](tx, `INSERT INTO processes (name, connectors, version, settings, started_at, lease_until)
+			VALUES (?, ?, ?, ?, `+clock+`, `+clock+` + ?) RETURNING id`, p.Name, encode(p.Connectors), p.Version, p.Settings, lasts.Milliseconds())
+		l.all = tx.processes()
+	})
+	return l, unfit, err
+}
+
+// excludes returns the process beside which p cannot run; nil: there is none.
+func excludes(all []Process, p Process) *InUseError {
+	for _, other := range all {
+		for _, theirs := range other.Connectors {
+			for _, ours := range p.Connectors {
+				switch {
+				case ours.Connector != theirs.Connector:
+				case ours.Alone && theirs.Alone:
+					return &InUseError{other, "a bot on the " + ours.Connector}
+				case ours.ID != "" && theirs.ID != "" && ours.ID != theirs.ID:
+					return &InUseError{other, fmt.Sprintf("another bot, %s on %s and not %s,", theirs.ID, ours.Connector, ours.ID)}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// List returns those that run the bot, oldest first.
+func (ps Processes) List(ctx context.Context) (all []Process, err error) {
+	err = ps.store.View(ctx, func(tx *Tx) {
+		all = tx.processes()
+		for i := range all {
+			all[i].Owns = getValue[int](tx, "SELECT count(*) FROM conversations WHERE owner = ?", all[i].ID)
+		}
+	})
+	return all, Fail("list the processes of the bot", err)
+}
+
+func (t *Tx) processes() []Process {
+	return listRows(t, func(rows *sql.Rows, p *Process) error {
+		left := int64(0)
+		err := rows.Scan(&p.ID, &p.Name, jsonInto(&p.Connectors), &p.Version, &p.Settings, utcInto(&p.Started), &left, &p.Draining)
+		p.Left = time.Duration(left) * time.Millisecond
+		return err
+	}, "SELECT id, name, connectors, version, settings, started_at, lease_until - "+clock+", draining FROM processes ORDER BY id")
+}
+
+// Drain asks the processes of a host, or the process with a name, to stop as SIGTERM does. It returns how many there are.
+func (ps Processes) Drain(ctx context.Context, name string) (asked int, err error) {
+	err = ps.store.beside(ctx, func(tx *Tx) {
+		asked = int(tx.changes("UPDATE processes SET draining = 1 WHERE name = ?1 OR instr(name, ?1 || ':') = 1", name))
+		tx.store.engine.notify(tx)
+	})
+	return asked, Fail("ask a process to stop", err)
+}
+
+// Lost sets f, which is called after the owner of an epoch has found out that it must not use what it knows of a conversation any more:
+// another process owns that, or it is not known what was written. Call it before the first claim; f must not block.
+func (ps Processes) Lost(f func(conversation string, epoch int64)) { ps.store.lost = f }
