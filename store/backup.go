@@ -72,6 +72,7 @@ func Inspect(ctx context.Context, path string) (c Copied, err error) {
 	}
 	db := open(path, pragmas)
 	err = explain(transact(ctx, db, toRead, func(tx *Tx) {
+		wantFinished(tx, hasTable(tx, marker))
 		c.Version = versionOf(tx)
 		if c.Version == 0 {
 			tx.Fail(fmt.Errorf("%w: it is empty", ErrDamaged))

@@ -30,6 +30,13 @@ type engine interface {
 	version(tx *Tx) int
 	touch(tx *Tx)
 
+	// has reports whether there is a table with that name.
+	has(tx *Tx, table string) bool
+
+	// highest returns the highest id that a table has given to a row, also to one that was deleted; 0: none. setHighest sets it.
+	highest(tx *Tx, table string) int64
+	setHighest(tx *Tx, table string, id int64)
+
 	// verify reads every row and every reference.
 	verify(tx *Tx)
 

@@ -130,3 +130,34 @@ func (s *Store) Trips() (n int64, err error) {
 	}
 	return n, err
 }
+
+// CopyInBatches sets how many rows and bytes a batch of a copy has until restore is called.
+func CopyInBatches(rows, bytes int) (restore func()) {
+	knownRows, knownBytes := batchRows, batchBytes
+	batchRows, batchBytes = rows, bytes
+	return func() { batchRows, batchBytes = knownRows, knownBytes }
+}
+
+// CopyBatches returns how many rows each batch of a copy of a table has.
+func CopyBatches(ctx context.Context, s *Store, table string) (rows []int, err error) {
+	plan, err := copyPlan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t := plan[slices.IndexFunc(plan, func(t copiedTable) bool { return t.name == table })]
+	err = s.View(ctx, func(tx *Tx) {
+		t.each(tx, nil, func(batch [][]any) { rows = append(rows, len(batch)) })
+	})
+	return rows, err
+}
+
+// EncodeRow and DigestOf are how a copy compares rows.
+func EncodeRow(values ...any) string { return string(encodeRow(nil, values)) }
+
+func DigestOf(rows ...string) string {
+	var d digest
+	for _, row := range rows {
+		d.add([]byte(row))
+	}
+	return d.String()
+}

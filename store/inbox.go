@@ -183,17 +183,21 @@ const maxAuthorBytes = 300
 
 var errNoID = errors.New("it has no id")
 
+// storable returns a text as valid UTF-8 without NUL, which PostgreSQL cannot store.
+func storable(text string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", "\uFFFD"), "\uFFFD")
+}
+
 // clean makes m fit to store: valid UTF-8, names of limited length, and a time.
 func clean(m Inbound) Inbound {
-	valid := func(s *string) { *s = strings.ToValidUTF8(strings.ReplaceAll(*s, "\x00", "\uFFFD"), "\uFFFD") } // PostgreSQL stores no NUL
-	valid(&m.Text)
+	m.Text = storable(m.Text)
 	for _, name := range []*string{&m.Author, &m.AuthorID} {
-		valid(name)
+		*name = storable(*name)
 		if len(*name) > maxAuthorBytes {
 			*name = strings.ToValidUTF8((*name)[:maxAuthorBytes], "")
 		}
 	}
-	valid(&m.Quote)
+	m.Quote = storable(m.Quote)
 	if len(m.Attachments) == 0 {
 		m.Attachments = nil // the same form as read from the database
 	}

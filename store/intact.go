@@ -115,6 +115,23 @@ func (s *sqlite) inPlace() error {
 
 func (s *sqlite) version(tx *Tx) int { return versionOf(tx) }
 
+func (s *sqlite) has(tx *Tx, table string) bool { return hasTable(tx, table) }
+
+func hasTable(tx *Tx, name string) bool {
+	return exists(tx, "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", name)
+}
+
+func (s *sqlite) highest(tx *Tx, table string) int64 {
+	return getValue[int64](tx, "SELECT seq FROM sqlite_sequence WHERE name = ?", table)
+}
+
+func (s *sqlite) setHighest(tx *Tx, table string, id int64) {
+	tx.do("DELETE FROM sqlite_sequence WHERE name = ?", table)
+	if id > 0 {
+		tx.do("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", table, id)
+	}
+}
+
 func (s *sqlite) touch(tx *Tx) { tx.do(fmt.Sprintf("PRAGMA user_version = %d", len(migrations))) }
 
 func (s *sqlite) verify(tx *Tx) { verify(tx) }

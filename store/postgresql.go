@@ -113,7 +113,7 @@ func (p *postgreSQL) isEmpty(tx *Tx) bool {
 		tx.Fail(errors.New(p.lacksRight()))
 		return false
 	}
-	if exists(tx, "SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = 'cairn'", p.schema) {
+	if p.has(tx, "cairn") {
 		return false
 	}
 	if exists(tx, "SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ?", p.schema) {
@@ -138,6 +138,7 @@ func (p *postgreSQL) create(tx *Tx) {
 
 // upgrade runs the migrations that the schema lacks, in the transaction tx.
 func (p *postgreSQL) upgrade(tx *Tx) {
+	wantFinished(tx, !p.store.copying && p.has(tx, marker))
 	version := p.version(tx)
 	switch to := len(migrations); {
 	case tx.err != nil || version == to:
@@ -146,7 +147,7 @@ func (p *postgreSQL) upgrade(tx *Tx) {
 		tx.Fail(fmt.Errorf("%w (version %d, this one knows %d): update cairn", ErrNewer, version, to))
 	case version < firstVersion:
 		tx.Fail(fmt.Errorf("the table cairn says version %d, which no cairn wrote: name another schema", version))
-	case p.store.shared:
+	case p.store.shared, p.store.copying:
 		tx.Fail(errOlder)
 	case version >= withProcesses && !additive(migrations[version:]) && exists(tx, "SELECT 1 FROM processes WHERE lease_until > "+clock):
 		tx.Fail(fmt.Errorf("%w by processes of an older version, for which this one changes too much: stop them first; `cairn doctor` of that version lists them", ErrInUse))
@@ -229,6 +230,18 @@ func (e *inWords) Is(target error) bool {
 }
 
 func (p *postgreSQL) version(tx *Tx) int { return getValue[int](tx, "SELECT version FROM cairn") }
+
+func (p *postgreSQL) has(tx *Tx, table string) bool {
+	return exists(tx, "SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = ?", p.schema, table)
+}
+
+func (p *postgreSQL) highest(tx *Tx, table string) int64 {
+	return getValue[int64](tx, "SELECT coalesce(pg_sequence_last_value(CAST(pg_get_serial_sequence(?, 'id') AS regclass)), 0)", table)
+}
+
+func (p *postgreSQL) setHighest(tx *Tx, table string, id int64) {
+	getValue[int64](tx, "SELECT setval(pg_get_serial_sequence(?, 'id'), greatest(CAST(?2 AS BIGINT), 1), CAST(?2 AS BIGINT) > 0)", table, id)
+}
 
 func (p *postgreSQL) touch(tx *Tx) { tx.change("UPDATE cairn SET version = version") }
 

@@ -57,10 +57,15 @@ func (s *sqlite) open(ctx context.Context) (write, read *sql.DB, err error) {
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
 	ready := s.upgrade
-	if s.store.shared {
+	if s.store.shared || s.store.copying {
 		ready = s.checkVersion
 	}
-	err = ready(ctx, write, read)
+	if !s.store.copying {
+		err = transact(ctx, read, oneRead, func(tx *Tx) { wantFinished(tx, hasTable(tx, marker)) })
+	}
+	if err == nil {
+		err = ready(ctx, write, read)
+	}
 	if err == nil {
 		s.file, err = os.Stat(s.path)
 		s.logFile = fileOf(s.path + "-wal")

@@ -15,7 +15,7 @@ import (
 )
 
 // ofSQLite are the files with statements that only SQLite runs.
-var ofSQLite = []string{"sqlite.go", "intact.go", "backup.go", "folder.go", "upkeep.go", "migration6.go"}
+var ofSQLite = []string{"sqlite.go", "intact.go", "backup.go", "folder.go", "upkeep.go", "migration6.go", "copyplan.go"}
 
 // uncommon are the words and forms that only SQLite takes, or that mean something else on PostgreSQL.
 var uncommon = map[*regexp.Regexp]string{

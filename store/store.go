@@ -41,12 +41,15 @@ type Options struct {
 
 	Postgres string // the address of a PostgreSQL database; empty: SQLite in the data folder
 	Schema   string // in that database
+
+	copying bool // it is the source or the target of a copy: it is not upgraded, and may be unfinished
 }
 
 // Store is the open database. It is safe for concurrent use.
 type Store struct {
 	engine     engine
 	shared     bool
+	copying    bool
 	log        *slog.Logger
 	write      *sql.DB       // one connection: writers wait for each other here, not in SQLite
 	queue      chan struct{} // has the writer that uses the connection; the others wait in order, which database/sql does not keep
@@ -65,7 +68,7 @@ type Store struct {
 // owner, and brings an older store up to date. Errors: ErrInUse when another bot runs on the folder, ErrNewer when a newer cairn wrote
 // the store, ErrDamaged when it is unreadable, ErrNotFound when a Shared or Existing store does not exist.
 func Open(ctx context.Context, o Options) (*Store, error) {
-	s := &Store{shared: o.Shared, log: o.Log, queue: make(chan struct{}, 1)}
+	s := &Store{shared: o.Shared, copying: o.copying, log: o.Log, queue: make(chan struct{}, 1)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
