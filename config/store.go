@@ -35,10 +35,17 @@ func (s *Settings) storePassword() string {
 // schemaName is the form of a schema's name, which needs no quotes in statements.
 var schemaName = regexp.MustCompile(`^[a-z_][a-z0-9_]{0,62}$`)
 
+// SchemaForm says what the name of a schema must be.
+const SchemaForm = `be of lower-case letters, digits and "_", e.g. "cairn"`
+
+// IsSchema reports whether a schema may have this name.
+func IsSchema(name string) bool {
+	return schemaName.MatchString(name) && !strings.HasPrefix(name, "pg_")
+}
+
 // checkStore reports an address that cannot be used, and warns of a password in plain text and of weak encryption.
 func (c *checker) checkStore() {
-	good := schemaName.MatchString(c.s.Schema) && !strings.HasPrefix(c.s.Schema, "pg_")
-	c.report.must(good, "schema", c.s.Schema, `be of lower-case letters, digits and "_", e.g. "cairn"`)
+	c.report.must(IsSchema(c.s.Schema), "schema", c.s.Schema, SchemaForm)
 	if c.s.Store == "" {
 		return
 	}

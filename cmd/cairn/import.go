@@ -76,7 +76,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	defer func() { err = errors.Join(err, bot.close()) }()
 
 	bot.keepRoom()
-	progress := newImportProgress(a.err)
+	progress := &importProgress{progress: newProgress(a.err)}
 	imported, err := bot.hub.Import(watched, conversation, past, progress.show)
 	progress.done()
 	if ctx.Err() != nil {

@@ -13,7 +13,7 @@ func TestImportProgress(t *testing.T) {
 	shows := func(terminal bool) (out *bytes.Buffer, show func(after time.Duration, s channel.ImportProgress), p *importProgress) {
 		out = &bytes.Buffer{}
 		now := time.Unix(1000, 0)
-		p = &importProgress{out: out, terminal: terminal, now: func() time.Time { return now }}
+		p = &importProgress{progress: progress{out: out, terminal: terminal, now: func() time.Time { return now }}}
 		return out, func(after time.Duration, s channel.ImportProgress) {
 			now = now.Add(after)
 			p.show(s)

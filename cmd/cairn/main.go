@@ -97,7 +97,8 @@ const exitHelp = `Exit codes:
   2  the program crashed, which is a bug; the next start answers the accepted messages
   3  in use: another cairn uses the data folder, or people talk in the channel
   4  not found: no such channel, memory, file or data folder; a missing settings file is 64
-  5  the database cannot be used: it is damaged, deleted or replaced, or a newer cairn wrote it
+  5  the database cannot be used: it is damaged, deleted or replaced, a newer cairn wrote it, or
+     it is an unfinished copy
   64 the command line or the settings are invalid
   130, 143  stopped by SIGINT or SIGTERM; the next start answers the accepted messages
   141  the reader of the output closed the pipe`
@@ -135,7 +136,7 @@ func exitCode(err error) int {
 		return exitNotFound
 	case errors.Is(err, store.ErrBadBackup): // the database itself is intact
 		return exitFailed
-	case errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrReplaced), errors.Is(err, store.ErrNewer):
+	case errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrReplaced), errors.Is(err, store.ErrNewer), errors.Is(err, store.ErrUnfinished):
 		return exitDamaged
 	}
 	return exitFailed
