@@ -95,8 +95,8 @@ func (c *copier) difference(in *Tx, t copiedTable) (text string) {
 	in.Fail(c.target.View(c.ctx, func(out *Tx) {
 		var key, otherKey []any
 		for in.live() && out.live() {
-			rows := t.page(in, key)
-			others := t.page(out, otherKey)
+			rows := t.page(in, key, batchRows)
+			others := t.page(out, otherKey, batchRows)
 			same := 0
 			for same < min(len(rows), len(others)) && t.equal(rows[same], others[same]) {
 				same++

@@ -3,7 +3,6 @@
 package store
 
 import (
-	"cmp"
 	"database/sql"
 	"fmt"
 	"slices"
@@ -52,20 +51,19 @@ func (t *copiedTable) after(key []any) string {
 // A batch is written in one transaction, and what is read of a table at once.
 var (
 	batchRows  = 1000
-	batchBytes = 1 << 20 // but at least one row
+	batchBytes = int64(1 << 20) // but at least one row
 )
 
-// page returns the first rows after the one with a key; nil: from the start.
-func (t *copiedTable) page(tx *Tx, key []any) [][]any {
-	limit := batchRows
+// page returns the first rows after the one with a key, nil: from the start; at most limit, and as many as a batch may have.
+func (t *copiedTable) page(tx *Tx, key []any, limit int) [][]any {
 	from := " FROM " + t.name + t.after(key) + " ORDER BY " + t.keys() + " LIMIT ?"
 	if len(t.sizes) > 0 {
 		size := "coalesce(octet_length(" + strings.Join(t.sizes, "), 0) + coalesce(octet_length(") + "), 0)"
-		fit := fmt.Sprintf("SELECT count(*) FROM (SELECT sum(size) OVER (ORDER BY %[1]s) AS total FROM (SELECT %[1]s, %[2]s AS size%[3]s) sizes) totals WHERE total <= ?",
-			t.keys(), size, from)
-		limit = cmp.Or(getValue[int](tx, fit, slices.Concat(key, []any{limit, batchBytes})...), 1)
+		for limit > 1 && getValue[int64](tx, "SELECT coalesce(sum(size), 0) FROM (SELECT "+size+" AS size"+from+") sizes", append(key, limit)...) > batchBytes {
+			limit /= 2
+		}
 	}
-	return t.read(tx, from, slices.Concat(key, []any{limit})...)
+	return t.read(tx, from, append(key, limit)...)
 }
 
 func (t *copiedTable) read(tx *Tx, from string, args ...any) [][]any {
@@ -81,11 +79,12 @@ func (t *copiedTable) read(tx *Tx, from string, args ...any) [][]any {
 
 // each calls do with all rows after the one with a key, in the order of their keys and in batches. Both databases can store the rows.
 func (t *copiedTable) each(tx *Tx, key []any, do func(rows [][]any)) {
-	for {
-		rows := t.page(tx, key)
+	for limit := batchRows; ; {
+		rows := t.page(tx, key, limit)
 		if len(rows) == 0 || tx.err != nil {
 			return
 		}
+		limit = min(2*len(rows), batchRows)
 		key = pick(rows[len(rows)-1], t.key) // as it is stored
 		for _, row := range rows {
 			makeStorable(row)

@@ -132,7 +132,7 @@ func (s *Store) Trips() (n int64, err error) {
 }
 
 // CopyInBatches sets how many rows and bytes a batch of a copy has until restore is called.
-func CopyInBatches(rows, bytes int) (restore func()) {
+func CopyInBatches(rows int, bytes int64) (restore func()) {
 	knownRows, knownBytes := batchRows, batchBytes
 	batchRows, batchBytes = rows, bytes
 	return func() { batchRows, batchBytes = knownRows, knownBytes }
