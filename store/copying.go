@@ -47,11 +47,15 @@ type CopiedTable struct {
 	Digest string `json:"digest"` // the same if the rows are
 }
 
+// ofProcesses are the tables of which no rows are copied: they are about processes that run on the source.
+var ofProcesses = []string{"processes", "events"}
+
 // copier copies what source has at one moment.
 type copier struct {
 	ctx            context.Context
 	source, target *Store
-	plan           []copiedTable
+	plan           []copiedTable // tables whose rows are copied
+	all            []copiedTable
 	state          CopyProgress
 	show           func(CopyProgress)
 }
@@ -80,15 +84,25 @@ func Copy(ctx context.Context, from, to Options, show func(CopyProgress)) (resul
 		return result, Fail("copy to", err)
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	c := &copier{ctx: ctx, source: source, target: target, plan: plan, show: show}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	for _, s := range []*Store{source, target} {
+		leave, err := s.Processes().alone(ctx, cancel)
+		if err != nil {
+			return result, err
+		}
+		defer leave()
+	}
+	c := &copier{ctx: ctx, source: source, target: target, all: plan, show: show}
+	c.plan = slices.DeleteFunc(slices.Clone(plan), func(t copiedTable) bool { return slices.Contains(ofProcesses, t.name) })
 	result.From = source.engine.place()
 	result.To = target.engine.place()
 	err = source.View(ctx, func(in *Tx) {
 		c.begin(in)
-		for _, t := range plan {
+		for _, t := range c.plan {
 			c.copyRows(in, t)
 		}
-		for _, t := range plan {
+		for _, t := range c.plan {
 			c.refer(in, t)
 		}
 		c.copyHighest(in)
@@ -96,6 +110,9 @@ func Copy(ctx context.Context, from, to Options, show func(CopyProgress)) (resul
 		result.Tables = c.compare(in)
 		c.write(in, func(out *Tx) { out.do("DROP TABLE " + marker) })
 	})
+	if why := context.Cause(ctx); errors.Is(why, ErrEnded) {
+		err = why
+	}
 	return result, Fail("copy "+result.From+" to "+result.To, err)
 }
 
@@ -195,9 +212,10 @@ func (c *copier) refer(in *Tx, t copiedTable) {
 	})
 }
 
-// copyHighest makes the target continue to count where the source does: the ids of deleted rows are not given again.
+// copyHighest makes the target continue to count where the source does: the ids of deleted rows are not given again, nor those of
+// processes that conversations name as their owners.
 func (c *copier) copyHighest(in *Tx) {
-	for _, t := range c.plan {
+	for _, t := range c.all {
 		if t.counts {
 			highest := c.source.engine.highest(in, t.name)
 			c.write(in, func(out *Tx) { c.target.engine.setHighest(out, t.name, highest) })

@@ -1,8 +1,12 @@
 package store_test
 
 import (
+	"context"
+	"errors"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"cairn/store"
 	"cairn/testkit/check"
@@ -31,19 +35,42 @@ func refused(t *testing.T, from, to store.Options, want error, words ...string) 
 	check.ErrorContains(t, "a copy", err, words...)
 }
 
+// startOn opens a store as a bot does, until stop is called.
+func startOn(t *testing.T, o store.Options) (stop func()) {
+	t.Helper()
+	s := check.Must(store.Open(ctx, o))(t)
+	if o.Postgres == "" {
+		return func() { check.NoError(t, s.Close()) }
+	}
+	l := check.Must(s.Processes().Join(ctx, store.Process{Name: "host:1"}, time.Hour))(t)
+	renewing, end := context.WithCancel(ctx)
+	var renewer sync.WaitGroup
+	renewer.Go(func() {
+		for renewing.Err() == nil {
+			_, _ = l.Renew(ctx)
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+	return func() {
+		end()
+		renewer.Wait()
+		check.NoError(t, errors.Join(l.End(ctx), s.Close()))
+	}
+}
+
 func copyRefusesSources(t *testing.T, empty func(*testing.T) store.Options) {
 	here := smallStore(t)
 	there := empty(t)
 	refused(t, empty(t), there, store.ErrNotFound, "there is no data yet")
-	bot := check.Must(store.Open(ctx, here))(t)
-	refused(t, here, there, store.ErrInUse, "copy from", "stop it")
-	check.NoError(t, bot.Close())
+	bot := startOn(t, here)
+	refused(t, here, there, store.ErrInUse, "stop it")
+	bot()
 	beside := openShared(t, here.Dir)
 	copyTo(t, here, there)
 	check.NoError(t, beside.Close())
-	bot = check.Must(store.Open(ctx, there))(t)
-	refused(t, here, there, store.ErrInUse, "copy to", "stop it")
-	check.NoError(t, bot.Close())
+	bot = startOn(t, there)
+	refused(t, here, there, store.ErrInUse, "stop it")
+	bot()
 	restore := store.AddMigrations("CREATE TABLE more (id INTEGER PRIMARY KEY) STRICT;")
 	refused(t, there, empty(t), nil, "an older cairn wrote it: start the bot once to upgrade it")
 	refused(t, empty(t), there, store.ErrNotFound)

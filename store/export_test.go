@@ -44,6 +44,7 @@ var (
 	NextQuietHour = nextQuietHour
 	OpenFile      = open
 	Purged        = purged
+	OfProcesses   = ofProcesses
 	ReadOnly      = readOnly
 	PutAside      = moveAside
 	SourceOf      = sourceOf

@@ -5,9 +5,13 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"cairn/store/postgres"
 )
 
 // Process is a process that runs the bot.
@@ -106,12 +110,59 @@ func (ps Processes) join(ctx context.Context, p Process, lasts time.Duration) (l
 	return l, unfit, err
 }
 
+// everywhere is the connector of a process that excludes all others.
+const everywhere = ""
+
+// alone keeps all other processes from a database on a server until leave is called. If this one is cut off from it, it calls lost.
+func (ps Processes) alone(ctx context.Context, lost func(error)) (leave func(), err error) {
+	if !ps.store.Upkeep().OnServer() { // the folder is locked
+		return func() {}, nil
+	}
+	p := Process{Name: postgres.ProcessName(), Connectors: []Account{{Connector: everywhere, Alone: true}}}
+	l, err := ps.Join(ctx, p, aloneLasts)
+	if err != nil {
+		return nil, err
+	}
+	renewing, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for renewing.Err() == nil {
+			select {
+			case <-time.After(aloneLasts / 3):
+			case <-renewing.Done():
+				return
+			}
+			if _, err := l.Renew(renewing); errors.Is(err, ErrEnded) {
+				lost(err)
+				return
+			}
+		}
+	}()
+	return func() {
+		stop()
+		<-ended
+		if err := l.End(context.WithoutCancel(ctx)); err != nil {
+			ps.store.log.Warn("end_lease_failed", "effect", "others wait until it is over", "error", err)
+		}
+	}, nil
+}
+
+const aloneLasts = 6 * time.Second
+
 // excludes returns the process beside which p cannot run; nil: there is none.
 func excludes(all []Process, p Process) *InUseError {
 	for _, other := range all {
+		if len(other.Connectors) == 0 && slices.Contains(p.Connectors, Account{Connector: everywhere, Alone: true}) {
+			return &InUseError{other, "a bot"}
+		}
 		for _, theirs := range other.Connectors {
 			for _, ours := range p.Connectors {
 				switch {
+				case ours.Connector == everywhere:
+					return &InUseError{other, "a bot"}
+				case theirs.Connector == everywhere:
+					return &InUseError{other, "a copy"}
 				case ours.Connector != theirs.Connector:
 				case ours.Alone && theirs.Alone:
 					return &InUseError{other, "a bot on the " + ours.Connector}

@@ -6,13 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"cairn/channel"
 	"cairn/config"
 	"cairn/store"
+	"cairn/store/postgres"
 )
 
 // join adds this process to those that run the bot, on a database that several can use.
@@ -20,7 +21,7 @@ func (b *bot) join(ctx context.Context, connectors []channel.Connector) (*store.
 	if !b.store.Upkeep().OnServer() {
 		return nil, nil
 	}
-	p := store.Process{Name: processName(), Version: version(), Settings: config.Fingerprint(&b.started)}
+	p := store.Process{Name: postgres.ProcessName(), Version: version(), Settings: config.Fingerprint(&b.started)}
 	for _, c := range connectors {
 		account, platform := c.(interface{ Account() string })
 		on := store.Account{Connector: c.Name(), Alone: !platform}
@@ -32,14 +33,9 @@ func (b *bot) join(ctx context.Context, connectors []channel.Connector) (*store.
 	return b.store.Processes().Join(ctx, p, channel.LeaseLasts)
 }
 
-// processName names this process for people, as its connections to PostgreSQL do.
-func processName() string { return fmt.Sprintf("%s:%d", hostName(), os.Getpid()) }
-
+// hostName is the first part of the name of a process.
 func hostName() string {
-	host, err := os.Hostname()
-	if err != nil {
-		return "unknown"
-	}
+	host, _, _ := strings.Cut(postgres.ProcessName(), ":")
 	return host
 }
 

@@ -26,7 +26,7 @@ func attend(config *pgx.ConnConfig) {
 	config.DialFunc = (&net.Dialer{Timeout: config.ConnectTimeout, KeepAliveConfig: keep, Control: limitSilence}).DialContext
 	for name, value := range map[string]string{
 		"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3", "tcp_user_timeout": fmt.Sprint(silence.Milliseconds()),
-		"application_name": processName(),
+		"application_name": "cairn " + ProcessName(),
 	} {
 		if _, set := config.RuntimeParams[name]; !set {
 			config.RuntimeParams[name] = value
@@ -34,11 +34,11 @@ func attend(config *pgx.ConnConfig) {
 	}
 }
 
-// processName names this process, for people and other processes.
-func processName() string {
+// ProcessName names this process for people: HOST:PID.
+func ProcessName() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	return fmt.Sprintf("cairn %s:%d", host, os.Getpid())
+	return fmt.Sprintf("%s:%d", host, os.Getpid())
 }
