@@ -91,6 +91,13 @@ func AddMigrations(more ...string) (restore func()) {
 
 func (t *Tx) Do(query string, args ...any) (changed bool) { return t.changed(query, args...) }
 
+func (t *Tx) Require(err error, query string, args ...any) { t.require(err, query, args...) }
+
+func (t *Tx) Wrote() int64 { return t.wrote() }
+
+// Queue is Do for a statement whose result nobody waits for.
+func (t *Tx) Queue(query string, args ...any) { t.do(query, args...) }
+
 // Found reads the columns of the first row of a query, and reports whether there is one.
 func Found(tx *Tx, query string, columns ...any) bool { return tx.row(query).Found(columns...) }
 

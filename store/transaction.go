@@ -122,9 +122,22 @@ func (t *Tx) do(query string, args ...any) {
 		return
 	}
 	if t.live() {
-		t.Fail(t.pipe.Queue(query, args))
+		t.Fail(t.pipe.Queue(query, args, nil))
 	}
 }
+
+// require is do for a statement that must change a row; else the transaction fails with err.
+func (t *Tx) require(err error, query string, args ...any) {
+	switch {
+	case t.pipe == nil && !t.changed(query, args...):
+		t.Fail(err)
+	case t.pipe != nil && t.live():
+		t.Fail(t.pipe.Queue(query, args, err))
+	}
+}
+
+// change is require with ErrNotFound.
+func (t *Tx) change(query string, args ...any) { t.require(ErrNotFound, query, args...) }
 
 // changed runs a statement, and reports whether it changed a row.
 func (t *Tx) changed(query string, args ...any) bool { return t.changes(query, args...) > 0 }
@@ -151,13 +164,6 @@ func (t *Tx) wrote() int64 {
 	n, err := t.pipe.Changed(context.Background())
 	t.Fail(err)
 	return n - t.before
-}
-
-// change runs a statement that must change a row; else the transaction fails with ErrNotFound.
-func (t *Tx) change(query string, args ...any) {
-	if !t.changed(query, args...) {
-		t.Fail(ErrNotFound)
-	}
 }
 
 // Watch sets f, which is called after each commit that incremented a conversation's version without its compactor. Call it

@@ -145,9 +145,8 @@ func (tr Transcript) add(tx *Tx, messages []chat.Message, state func(chat.Messag
 		return
 	}
 	next := messages[0].Seq
-	if !tx.changed("UPDATE conversations SET next_seq = ? WHERE id = ? AND next_seq <= ?", messages[len(messages)-1].Seq+1, tr.c.id, next) {
-		tx.Fail(fmt.Errorf("message %d is in the transcript already", next))
-	}
+	known := fmt.Errorf("message %d is in the transcript already", next)
+	tx.require(known, "UPDATE conversations SET next_seq = ? WHERE id = ? AND next_seq <= ?", messages[len(messages)-1].Seq+1, tr.c.id, next)
 	for _, m := range messages {
 		if m.Seq < next || m.Seq > MaxSeq {
 			tx.Fail(fmt.Errorf("message with seq %d, the next one is %d", m.Seq, next))

@@ -31,7 +31,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-func turn(b *testing.B, c *store.Conversation, n int) {
+func turn(b testing.TB, c *store.Conversation, n int) {
 	b.Helper()
 	m := asking(n, "what is new in Lisbon?")
 	check.Must(c.Inbox().Deliver(ctx, m))(b)

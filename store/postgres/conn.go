@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/stdlib"
 )
@@ -23,12 +24,14 @@ type Conn struct {
 }
 
 type statement struct {
-	text string
-	args []any
+	text    string
+	args    []any
+	without error // the error if it changes no row; nil: it need not change one
 }
 
-// Queue sends a statement with the next one that returns something. If it fails, that one returns the error.
-func (c *Conn) Queue(query string, args []any) error {
+// Queue sends a statement with the next one that returns something. If it fails, that one returns the error; without is its error if it
+// changes no row, nil if it need not change one.
+func (c *Conn) Queue(query string, args []any, without error) error {
 	values := make([]any, len(args))
 	for i, arg := range args { // as they are now: some point to what may change
 		value, err := driver.DefaultParameterConverter.ConvertValue(arg)
@@ -37,8 +40,28 @@ func (c *Conn) Queue(query string, args []any) error {
 		}
 		values[i] = value
 	}
-	c.queue = append(c.queue, statement{rebind(query), storable(values)})
+	text := rebind(query)
+	if without != nil { // an error on the server, so that a COMMIT in the same round trip does not happen
+		text = "WITH changed AS (" + text + " RETURNING 1) SELECT 1 / count(*) FROM changed"
+	}
+	c.queue = append(c.queue, statement{text, storable(values), without})
 	return nil
+}
+
+// errorOf returns the error of the statement, which failed.
+func (s statement) errorOf(err error) error {
+	if s.without != nil && Code(err) == divisionByZero {
+		return s.without
+	}
+	return err
+}
+
+// changed returns how many rows the statement changed, by its tag; one that must change rows counts as one.
+func (s statement) changed(tag pgconn.CommandTag) int64 {
+	if tag.Select() && s.without == nil {
+		return 0
+	}
+	return tag.RowsAffected()
 }
 
 // Changed returns how many rows the statements of the connection have changed so far, after it has sent those that are queued.
@@ -80,7 +103,7 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 		}
 		return c.Conn.ExecContext(ctx, query, args)
 	}
-	rows, err := c.send(ctx, statement{rebind(query), storable(valuesOf(args))})
+	rows, err := c.send(ctx, statement{text: rebind(query), args: storable(valuesOf(args))})
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +112,7 @@ func (c *Conn) ExecContext(ctx context.Context, query string, args []driver.Name
 
 // QueryContext sends what is queued, and a query, and reads its rows.
 func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	rows, err := c.send(ctx, statement{rebind(query), storable(valuesOf(args))})
+	rows, err := c.send(ctx, statement{text: rebind(query), args: storable(valuesOf(args))})
 	if err != nil {
 		return nil, err
 	}
@@ -99,38 +122,34 @@ func (c *Conn) QueryContext(ctx context.Context, query string, args []driver.Nam
 // send sends what is queued and a last statement in one round trip, and returns the rows of the last.
 func (c *Conn) send(ctx context.Context, last statement) (*rows, error) {
 	var batch pgx.Batch
-	for _, s := range c.queue {
+	queued := c.queue
+	c.queue = c.queue[:0]
+	for _, s := range queued {
 		batch.Queue(s.text, s.args...)
 	}
 	batch.Queue(last.text, last.args...)
-	queued := len(c.queue)
-	c.queue = c.queue[:0]
 	c.trips++
 	results := c.Conn.Conn().SendBatch(ctx, &batch)
-	for range queued {
+	for _, s := range queued {
 		tag, err := results.Exec()
 		if err != nil {
 			_ = results.Close() // it repeats the error
-			return nil, err
+			return nil, s.errorOf(err)
 		}
-		if !tag.Select() {
-			c.changed += tag.RowsAffected()
-		}
+		c.changed += s.changed(tag)
 	}
 	found, err := results.Query()
 	if err != nil {
 		_ = results.Close() // it repeats the error
-		return nil, err
+		return nil, last.errorOf(err)
 	}
 	all, err := readAll(found)
 	if err != nil {
 		_ = results.Close() // it repeats the error
-		return nil, err
+		return nil, last.errorOf(err)
 	}
-	if tag := found.CommandTag(); !tag.Select() {
-		all.changed = tag.RowsAffected()
-		c.changed += all.changed
-	}
+	all.changed = last.changed(found.CommandTag())
+	c.changed += all.changed
 	return all, results.Close()
 }
 

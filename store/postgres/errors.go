@@ -24,6 +24,8 @@ const (
 	Fenced         = "CA001" // by the function fence
 	DataCorrupted  = "XX001"
 	IndexCorrupted = "XX002"
+
+	divisionByZero = "22012"
 )
 
 // Code returns the code that the server gives an error; "" if the server did not report it.
