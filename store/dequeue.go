@@ -5,6 +5,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"math"
 	"time"
 
@@ -55,12 +56,11 @@ func (in Inbox) Dequeue(ctx context.Context, upTo int64, budget int, since time.
 }
 
 func (in Inbox) dequeue(tx *Tx, upTo int64, budget int, since time.Time) []chat.Message {
-	next := nextSeq(tx, in.c.id)
-	dequeued, last := in.oldest(tx, next, upTo, budget, since)
+	dequeued, last, unread := in.oldest(tx, upTo, budget, since)
 	if len(dequeued) == 0 {
 		return nil
 	}
-	if next == 1 {
+	if dequeued[0].Seq == 1 {
 		inherit(tx, in.c)
 	}
 	turn := int64(0) // the one that will be answered
@@ -82,17 +82,21 @@ func (in Inbox) dequeue(tx *Tx, upTo int64, budget int, since time.Time) []chat.
 	})
 	tx.do("DELETE FROM inbox WHERE conversation = ? AND id <= ?", in.c.id, last)
 	tx.do("UPDATE conversations SET origin = 'live' WHERE id = ? AND origin <> 'live'", in.c.id)
-	if getValue[bool](tx, "SELECT unread_from > 0 FROM conversations WHERE id = ?", in.c.id) { // they are shown before what is not read
+	if unread { // they are shown before that
 		in.c.NextVersion(tx)
 	}
 	return dequeued
 }
 
-// oldest reads the messages of the inbox up to a row that fit the budget, with seqs from next on, and the last one's row.
-func (in Inbox) oldest(tx *Tx, next, upTo int64, budget int, since time.Time) (found []chat.Message, last int64) {
+// oldest reads the messages of the inbox up to a row that fit the budget, with their seqs, and the last one's row. unread: messages of an
+// import were not read yet. All of it is one statement, because every turn needs it.
+func (in Inbox) oldest(tx *Tx, upTo int64, budget int, since time.Time) (found []chat.Message, last int64, unread bool) {
 	const atOnce = 1000
-	waiting := in.waiting(tx, `AND id <= ?2 AND id <= coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2)
-		ORDER BY id LIMIT ?3`, upTo, atOnce)
+	next := int64(0)
+	waiting := listRows(tx, func(rows *sql.Rows, m *Inbound) error { return scanInbound(rows, m, &next, &unread) },
+		"SELECT "+inboxColumns+`, (SELECT next_seq FROM conversations WHERE id = ?1), (SELECT unread_from > 0 FROM conversations WHERE id = ?1)
+		FROM inbox WHERE conversation = ?1 AND id <= ?2 AND id <= coalesce((SELECT min(after) FROM wanted_sessions WHERE conversation = ?1), ?2)
+		ORDER BY id LIMIT ?3`, in.c.id, upTo, atOnce)
 	places := make(map[string]int64) // of those found so far
 	left := budget
 	addressed := false
@@ -121,7 +125,7 @@ func (in Inbox) oldest(tx *Tx, next, upTo int64, budget int, since time.Time) (f
 		places[m.ID] = m.Seq
 		next++
 	}
-	return found, last
+	return found, last, unread
 }
 
 // resolve finds the message that m replies to, in the transcript or among those being taken up now, and counts m's tokens.

@@ -217,10 +217,16 @@ func (in Inbox) Oldest(ctx context.Context, limit int) ([]Inbound, error) {
 
 // waiting reads the rows of the inbox that the rest of the query selects.
 func (in Inbox) waiting(tx *Tx, rest string, args ...any) []Inbound {
-	return listRows(tx, func(rows *sql.Rows, m *Inbound) error {
-		return rows.Scan(&m.ID, &m.AuthorID, &m.Author, &m.Text, jsonInto(&m.Attachments), &m.ReplyTo, &m.Quote, localInto(&m.Time),
-			&m.Addressed, &m.Optional, &m.Incomplete, &m.Tries, &m.row, &m.received)
-	}, "SELECT "+inboxColumns+" FROM inbox WHERE conversation = ? "+rest, append([]any{in.c.id}, args...)...)
+	return listRows(tx, func(rows *sql.Rows, m *Inbound) error { return scanInbound(rows, m) },
+		"SELECT "+inboxColumns+" FROM inbox WHERE conversation = ? "+rest, append([]any{in.c.id}, args...)...)
+}
+
+// scanInbound reads inboxColumns, and the columns behind them into more.
+func scanInbound(rows *sql.Rows, m *Inbound, more ...any) error {
+	return rows.Scan(append([]any{
+		&m.ID, &m.AuthorID, &m.Author, &m.Text, jsonInto(&m.Attachments), &m.ReplyTo, &m.Quote, localInto(&m.Time),
+		&m.Addressed, &m.Optional, &m.Incomplete, &m.Tries, &m.row, &m.received,
+	}, more...)...)
 }
 
 func (m Inbound) message() chat.Message {

@@ -48,5 +48,5 @@ func TestTripsOfATurn(t *testing.T) {
 	turn(t, c, 1)
 	before := check.Must(c.Store().Trips())(t)
 	turn(t, c, 2)
-	check.Equal(t, "round trips", check.Must(c.Store().Trips())(t)-before, int64(17))
+	check.Equal(t, "round trips", check.Must(c.Store().Trips())(t)-before, int64(12))
 }

@@ -39,20 +39,23 @@ type Outcome struct {
 	Version int64              // of the head that Context and Messages were made for: under another one Context is not kept
 }
 
-// Unanswered returns the oldest turn waiting for its answer, if any.
+// Unanswered returns the oldest turn waiting for its answer, if any, with one statement. Its first message counts even if it was deleted.
 func (turns Turns) Unanswered(ctx context.Context) (turn Turn, ok bool, err error) {
-	err = turns.c.View(ctx, "find unanswered turn", func(tx *Tx) {
-		turn.Seq = openTurn(tx, turns.c.id)
-		if turn.Seq == 0 {
-			return
-		}
-		ok = true
-		tx.row("SELECT attempts, saved_at FROM messages WHERE id = ?", turns.c.rowID(turn.Seq)).Scan(&turn.Starts, utcInto(&turn.Since))
-		of := turns.Of(turns.c.Messages(tx).read(turn.Seq, MaxSeq, "AND turn = ? ORDER BY id", turn.Seq))
-		turn.To = of.To
-		turn.Optional = of.Optional
-	})
-	return turn, ok, err
+	_, high := turns.c.rowRange(1, MaxSeq)
+	var first Turn
+	messages, err := selectAlone(ctx, turns.c.store, func(rows *sql.Rows, m *chat.Message) error { // what Of reads
+		return rows.Scan(&first.Seq, &first.Starts, utcInto(&first.Since), &m.Turn, &m.ID, &m.ReplyTo, &m.Addressed, &m.Optional)
+	}, `SELECT o.seq, o.attempts, o.saved_at, m.turn, m.platform_id, m.reply_to, m.addressed = 1 AND m.deleted_at IS NULL, m.optional
+		FROM (SELECT id, seq, attempts, saved_at FROM messages WHERE `+inConversation+` AND answered = 0 ORDER BY id LIMIT 1) o
+		CROSS JOIN messages m WHERE m.id BETWEEN o.id AND ?2 AND m.turn = o.seq ORDER BY m.id`, turns.c.id, high)
+	if err != nil || len(messages) == 0 {
+		return turn, false, turns.c.Fail("find unanswered turn", err)
+	}
+	turn = turns.Of(messages)
+	turn.Seq = first.Seq
+	turn.Starts = first.Starts
+	turn.Since = first.Since
+	return turn, true, nil
 }
 
 // Of returns the turn that answers the addressed ones of the messages; its Seq is 0 if there is none. To contains only ids that

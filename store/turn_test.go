@@ -276,3 +276,17 @@ func TestTaskBesideImportedMemories(t *testing.T) {
 		check.Equal(t, "task", task(t, c, "count").Name(), "task:"+c.Name()+name)
 	}
 }
+
+// A turn waits for its answer under the seq of its first message, even after that was deleted, and answers those that are left.
+func TestUnansweredAfterADeletion(t *testing.T) {
+	c := newTalk(t)
+	_, ok, err := c.Turns().Unanswered(ctx)
+	check.That(t, err == nil && !ok, "without a question a turn waits: %v, %v", ok, err)
+	deliver(t, c, asking(1, "what time is it?"), said(2, "it is late"), asking(3, "and what day?"))
+	remove(t, c, 1)
+	turn, ok, err := c.Turns().Unanswered(ctx)
+	check.NoError(t, err)
+	check.That(t, ok && turn.Seq == 1 && turn.Starts == 1 && !turn.Optional && !turn.Since.IsZero(), "it is %+v", turn)
+	check.EqualAll(t, "what it answers", turn.To, []string{"m3"})
+	check.Equal(t, "starts", check.Must(c.Turns().Retry(ctx, turn.Seq))(t), 2)
+}
