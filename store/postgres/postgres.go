@@ -27,6 +27,7 @@ func Connector(address, schema string, options map[string]string) (driver.Connec
 	config := a.config
 	attend(config)
 	config.RuntimeParams["search_path"] = schema
+	config.RuntimeParams["jit"] = "off" // compiling takes longer than the statements of a bot
 	maps.Copy(config.RuntimeParams, options)
 	return connector{stdlib.GetConnector(*config, stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
 		types := conn.TypeMap()
