@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/internal/words"
 	"cairn/llm"
 	"cairn/memory"
 	"cairn/privacy"
@@ -267,4 +268,24 @@ func TestVitals(t *testing.T) {
 	}
 	check.NoError(t, c.Store().Close())
 	check.That(t, check.ErrorOf(c.Store().Upkeep().Vitals(ctx)) != nil, "vitals of a closed store")
+}
+
+// Of many messages of a time, Said returns some of the whole time, the newest first, whatever order the database reads them in.
+func TestSaidIsSpread(t *testing.T) {
+	c := newTalk(t)
+	past := make([]store.Inbound, 12_000)
+	for i := range past {
+		past[i] = said(i+1, "text")
+		past[i].Time = storetest.Day.Add(time.Duration(i) * time.Second)
+	}
+	check.Must(c.Past().Import(ctx, past))(t)
+	storetest.Run(t, c.Store(), "ANALYZE")
+	var want []int64
+	for n := range int64(10) {
+		want = append(want, 12_000-200*n)
+	}
+	in := words.Span{From: storetest.Day, To: storetest.Day.Add(4 * time.Hour)}
+	check.NoError(t, c.Store().View(ctx, func(tx *store.Tx) {
+		check.EqualAll(t, "messages of the time", c.Messages(tx).Index(12_001).Said(in, "", 10), want)
+	}))
 }

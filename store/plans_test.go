@@ -34,7 +34,7 @@ var plans = []struct{ part, by string }{
 	{"id BETWEEN ? AND ?\n			ORDER BY said_at DESC, id DESC LIMIT ?", "INDEX messages_said (conversation=? AND said_at>? AND said_at<?)"},
 	{"SELECT m.seq FROM json_each(?) j", "rowid=?)"},
 	{"AND made_by IN (SELECT author FROM messages", "messages_author (author_id=?)"},
-	{"AND said_at >= ? AND said_at < ?\n			ORDER BY said_at DESC LIMIT ?", "messages_said (conversation=? AND said_at>? AND said_at<?)"},
+	{"AND said_at >= ? AND said_at < ?\n			ORDER BY said_at DESC, id DESC LIMIT ?) n", "messages_said (conversation=? AND said_at>? AND said_at<?)"},
 	{"WITH here (id, low, high)", "messages_author (author_id=?"}, // with the statistics of one conversation, SQLite does not search for its rows too
 	{"WITH names (start)", byAuthor},
 	{"WITH names (start)", "messages_quotes (conversation=? AND reply_to>?)"},

@@ -169,8 +169,8 @@ func (x MessageIndex) Candidates(seqs []int64, r Reach) []Candidate {
 func (x MessageIndex) Said(in words.Span, author string, limit int) []int64 {
 	const read = 2000
 	seqs := listValues[int64](x.tx, `SELECT seq FROM (SELECT id FROM messages WHERE `+x.within+` AND said_at >= ? AND said_at < ?
-			ORDER BY said_at DESC LIMIT ?) n CROSS JOIN messages m
-		WHERE m.id = n.id AND deleted_at IS NULL AND role <> 'tool' AND (?4 = '' OR lower(author) = lower(?4))`,
+			ORDER BY said_at DESC, id DESC LIMIT ?) n CROSS JOIN messages m
+		WHERE m.id = n.id AND deleted_at IS NULL AND role <> 'tool' AND (?4 = '' OR lower(author) = lower(?4)) ORDER BY said_at DESC, m.id DESC`,
 		in.From.UnixMilli(), in.To.UnixMilli(), read, author)
 	if len(seqs) <= limit {
 		return seqs
