@@ -38,13 +38,16 @@ func RecallFrom(ctx context.Context, s *store.Store, in []*store.Conversation, q
 	q.Now = cmp.Or(q.Now, time.Now())
 	err = s.View(ctx, func(tx *store.Tx) {
 		pool := &search.Pool{}
+		var next []int64 // seqs
 		for _, c := range in {
 			messages := c.Messages(tx)
-			pool.Add(q.parse(), messages.Index(messages.Next()))
+			next = append(next, messages.Next())
+			pool.Add(q.parse(), messages.Index(next[len(next)-1]))
 		}
-		for _, c := range in {
+		for i, c := range in {
 			query := q.parse()
 			query.Among(pool)
+			q.Before = q.before(next[i])
 			here, err := recall(c, tx, q, query)
 			if _, isUnknown := errors.AsType[*PersonError](err); err != nil && !isUnknown { // a person need not speak everywhere
 				tx.Fail(err)

@@ -108,12 +108,7 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 		chosen := once(tx, f, ranked(tx, f))
 		total = len(chosen)
 		chosen = chosen[min(max(f.Offset, 0), total):]
-		for _, w := range chosen[:min(f.Limit, len(chosen))] {
-			m := readMemory(tx, w.id)
-			m.Score = w.Total
-			m.Parts = w.Parts
-			found = append(found, m)
-		}
+		found = readRanked(tx, chosen[:min(f.Limit, len(chosen))])
 	})
 	return found, total, err
 }

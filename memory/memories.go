@@ -193,11 +193,7 @@ func readMemory(tx *store.Tx, id int64) Memory { return Memory{Memory: tx.Memori
 
 func readComplete(tx *store.Tx, id int64) (m Memory, from []chat.Message) {
 	m = readMemory(tx, id)
-	messages := tx.Conversation(m.Conversation).Messages(tx)
-	for _, seq := range m.Sources {
-		from = append(from, messages.At(seq)...)
-	}
-	return m, from
+	return m, tx.Conversation(m.Conversation).Messages(tx).At(m.Sources...)
 }
 
 // Details is a memory with all that belongs to it.

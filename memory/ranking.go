@@ -54,6 +54,22 @@ func ranked(tx *store.Tx, f Filter) (chosen []weighed) {
 	return chosen
 }
 
+// readRanked reads memories, in their order.
+func readRanked(tx *store.Tx, chosen []weighed) (found []Memory) {
+	var ids []int64
+	for _, w := range chosen {
+		ids = append(ids, w.id)
+	}
+	known := make(map[int64]store.Memory)
+	for _, m := range tx.Memories().Those(ids) {
+		known[m.ID] = m
+	}
+	for _, w := range chosen {
+		found = append(found, Memory{Memory: known[w.id], Score: w.Total, Parts: w.Parts})
+	}
+	return found
+}
+
 // once leaves one of the results that say the same about the same person in different conversations: the asking conversation's own,
 // else the best. Each conversation keeps a row of its own, because one may be closed, erased or stop sharing without the other.
 func once(tx *store.Tx, f Filter, chosen []weighed) []weighed {

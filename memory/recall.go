@@ -71,11 +71,8 @@ func (ms Memories) Recall(ctx context.Context, q Question) ([]Found, error) {
 	query := q.parse()
 	meaning := encode(ctx, ms.c, query, q.Text, q.Asker)
 	return store.View(ctx, ms.c, "recall", func(tx *store.Tx) []Found {
-		before := ms.c.Messages(tx).Next()
-		if q.Before > 0 {
-			before = min(q.Before, before)
-		}
-		query.Resembles(meaning.messages(ms.c, ms.c.Vectors(tx), before))
+		q.Before = q.before(ms.c.Messages(tx).Next())
+		query.Resembles(meaning.messages(ms.c, ms.c.Vectors(tx), q.Before))
 		found, err := recall(ms.c, tx, q, query)
 		tx.Fail(err)
 		return found
@@ -86,7 +83,15 @@ func (q Question) parse() *search.Query {
 	return search.Parse(q.Text, q.Asker, cmp.Or(q.Now, time.Now()).Local())
 }
 
-// recall returns the messages of a conversation that answer q, which is parsed as query.
+// before returns the seq before which the question searches a conversation whose next message gets the seq next.
+func (q Question) before(next int64) int64 {
+	if q.Before > 0 {
+		return min(q.Before, next)
+	}
+	return next
+}
+
+// recall returns the messages of a conversation that answer q, which is parsed as query. q.Before is set.
 func recall(c *store.Conversation, tx *store.Tx, q Question, query *search.Query) (found []Found, err error) {
 	const limit = 1000 // messages that one question finds
 	q.Limit = min(q.Limit, limit)
@@ -95,8 +100,17 @@ func recall(c *store.Conversation, tx *store.Tx, q Question, query *search.Query
 	if err != nil {
 		return nil, err
 	}
-	for _, hit := range q.hits(query, messages, reach) {
-		for _, m := range messages.At(hit.Seq) {
+	hits := q.hits(query, messages, reach)
+	var seqs []int64
+	for _, hit := range hits {
+		seqs = append(seqs, hit.Seq)
+	}
+	at := make(map[int64]chat.Message)
+	for _, m := range messages.At(seqs...) {
+		at[m.Seq] = m
+	}
+	for _, hit := range hits {
+		if m, is := at[hit.Seq]; is {
 			found = append(found, Found{Message: m, Score: hit.Total, Parts: hit.Parts, query: query})
 		}
 	}
@@ -105,10 +119,7 @@ func recall(c *store.Conversation, tx *store.Tx, q Question, query *search.Query
 
 // reach returns which messages the question may find. A PersonError says that nobody has the name in By.
 func (q Question) reach(messages store.Messages, people store.People) (within store.Reached, err error) {
-	reach := store.Reach{From: 1, To: messages.Next() - 1, Since: q.Since, Until: q.Until}
-	if q.Before > 0 {
-		reach.To = min(reach.To, q.Before-1)
-	}
+	reach := store.Reach{From: 1, To: q.Before - 1, Since: q.Since, Until: q.Until}
 	if q.By != "" {
 		reach.By, reach.Assistant, err = authorsOf(q.By, asker{q.Asker, q.AskerID}, people.Named())
 	}

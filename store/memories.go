@@ -156,6 +156,11 @@ func (t *Tx) Memories() Memories { return Memories{t} }
 // Get reads a memory in any state; there must be one.
 func (ms Memories) Get(id int64) Memory { return firstOf(ms.tx, ms.tx.memories("WHERE m.id = ?", id)) }
 
+// Those reads memories in any state, in no particular order.
+func (ms Memories) Those(ids []int64) []Memory {
+	return ms.tx.memories("WHERE m.id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", listOf(ids))
+}
+
 // chain selects the memories that a memory superseded and those that superseded it, transitively.
 const chain = `WHERE m.id IN (
 	WITH RECURSIVE later (id) AS (SELECT CAST(?1 AS BIGINT) UNION SELECT superseded_by FROM memories JOIN later USING (id) WHERE superseded_by IS NOT NULL),

@@ -3,6 +3,7 @@
 package store
 
 import (
+	"database/sql"
 	"time"
 
 	"cairn/chat"
@@ -24,8 +25,17 @@ func (ms Messages) Between(from, to int64) []chat.Message {
 	return ms.read(from, to, "ORDER BY id")
 }
 
-// At returns the message with a seq, if there is one.
-func (ms Messages) At(seq int64) []chat.Message { return ms.read(seq, seq, "") }
+// At returns the messages with these seqs, oldest first.
+func (ms Messages) At(seqs ...int64) []chat.Message {
+	var ids []int64
+	for _, seq := range seqs {
+		if low, high := ms.c.rowRange(seq, seq); low == high {
+			ids = append(ids, low)
+		}
+	}
+	return listRows(ms.tx, func(rows *sql.Rows, m *chat.Message) error { return scanMessage(rows, m) },
+		"SELECT "+messageColumns+" FROM messages WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND deleted_at IS NULL ORDER BY id", listOf(ids))
+}
 
 // SentAt returns the message with a seq, if it was sent at a time.
 func (ms Messages) SentAt(seq int64, at time.Time) []chat.Message {
