@@ -21,23 +21,19 @@ var (
 type messageIndex struct {
 	store.MessageIndex
 	reach  store.Reach // other messages are not found
-	only   []int64     // the only messages that are found; nil: all within reach
 	oldest bool        // of the postings of a frequent term, the oldest are read
 }
 
-// Postings returns the newest postings of a term, or the oldest ones. Around a few messages, it returns all that count for them.
-func (x messageIndex) Postings(term string, limit int) []words.Posting {
-	switch {
-	case x.only != nil && len(x.only) <= limit:
-		return x.Around(term, x.only)
-	case x.oldest:
-		return x.Earliest(term, x.reach.From, limit)
+// Postings returns the newest postings of each term, or the oldest ones.
+func (x messageIndex) Postings(terms []string, limit int) map[string][]words.Posting {
+	if x.oldest {
+		return x.Earliest(terms, x.reach.From, limit)
 	}
-	return x.MessageIndex.Postings(term, limit)
+	return x.MessageIndex.Postings(terms, limit)
 }
 
-func (x messageIndex) Around(term string, seqs []int64) []words.Posting {
-	return x.Near(term, seqs, search.Reach)
+func (x messageIndex) Around(terms []string, seqs []int64) map[string][]words.Posting {
+	return x.Near(terms, seqs, search.Reach)
 }
 
 // Messages reads messages, except those that are empty or repeat what is found elsewhere.

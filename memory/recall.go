@@ -135,17 +135,15 @@ func (q Question) hits(query *search.Query, messages store.Messages, within stor
 		}
 		return hits
 	}
-	var seqs []int64
 	if within.By != nil {
-		seqs = within.ByAuthors(isOldest)
-		query.Only(seqs)
+		query.Only(within.ByAuthors(isOldest))
 	}
 	limit := q.Limit
 	if within.Assistant {
 		limit = max(limit, assistantAmong)
 	}
 	query.In(map[string]search.Order{newest: search.NewestFirst, oldest: search.OldestFirst}[q.Order])
-	index := messageIndex{messages.Index(within.To + 1), within.Reach, seqs, isOldest}
+	index := messageIndex{messages.Index(within.To + 1), within.Reach, isOldest}
 	hits = query.Messages(index, within.From, within.To, limit)
 	return hits[:min(q.Limit, len(hits))]
 }

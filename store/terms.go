@@ -33,6 +33,7 @@ type TermIndex struct {
 	within          string   // the condition that selects rows within reach
 	args            []any    // of the condition
 	spoken          string   // the condition that selects rows whose languages are tried
+	speakers        []any    // its arguments
 	size            int      // documents within reach
 	sampled         bool     // their numbers have no gaps: only the newest postings of a frequent term are counted
 }
@@ -69,7 +70,7 @@ func (x TermIndex) Frequencies(terms []string) map[string]int {
 // Languages returns those of the stems that occur, see words.Stems.
 func (x TermIndex) Languages() []string {
 	return listValues[string](x.tx, `SELECT value FROM json_each(?) j
-		WHERE EXISTS (SELECT 1 FROM `+x.table+` WHERE term > j.value || ':' AND term < j.value || ';' AND `+x.spoken+")", listOf(words.Languages()))
+		WHERE EXISTS (SELECT 1 FROM `+x.table+` WHERE term > j.value || ':' AND term < j.value || ';' AND `+x.spoken+")", append([]any{listOf(words.Languages())}, x.speakers...)...)
 }
 
 // Pairs returns terms of two characters, one of which it is. It goes from term to term, so it needs no more steps than there are different
@@ -95,15 +96,29 @@ func (x TermIndex) Members(terms []string) map[string]string {
 	return named
 }
 
-// Postings returns the newest postings of a term, at most limit, by document.
-func (x TermIndex) Postings(term string, limit int) []words.Posting {
-	return x.packed(`SELECT `+x.document+` d, tf, length FROM `+x.table+` WHERE term = ? AND `+x.within+` ORDER BY d DESC LIMIT ?`,
-		slices.Concat([]any{term}, x.args, []any{limit})...)
+// Postings returns the newest postings of each term, at most limit, the newest first.
+func (x TermIndex) Postings(terms []string, limit int) map[string][]words.Posting {
+	return x.packed(terms, "SELECT string_agg("+packing+", ',') FROM (SELECT "+x.document+` d, tf, length FROM `+x.table+`
+		WHERE term = t.value AND `+x.within+" ORDER BY d DESC LIMIT ?) p", append(slices.Clone(x.args), limit)...)
 }
 
-// packed reads postings, ordered by document. They come as one text: handing over a row costs three times as much as reading it.
-func (x TermIndex) packed(query string, args ...any) []words.Posting {
-	text := getValue[string](x.tx, "SELECT coalesce(string_agg(CAST((d << 16) + (CASE WHEN tf > 255 THEN 255 ELSE tf END << 8) + CASE WHEN length > 255 THEN 255 ELSE length END AS TEXT), ','), '') FROM ("+query+") q", args...)
+// packing is SQL that makes one number of a posting.
+const packing = "CAST((d << 16) + (CASE WHEN tf > 255 THEN 255 ELSE tf END << 8) + CASE WHEN length > 255 THEN 255 ELSE length END AS TEXT)"
+
+// packed reads the postings of terms t, the newest first, with one statement. Those of a term come as one text, because handing over a row
+// costs three times as much as reading it.
+func (x TermIndex) packed(terms []string, query string, args ...any) map[string][]words.Posting {
+	found := make(map[string][]words.Posting, len(terms))
+	eachRow(x.tx, func(rows *sql.Rows) error {
+		var term, text string
+		err := rows.Scan(&term, &text)
+		found[term] = unpack(text)
+		return err
+	}, "SELECT t.value, coalesce(("+query+"), '') FROM json_each(?) t", append(args, listOf(terms))...)
+	return found
+}
+
+func unpack(text string) []words.Posting {
 	if text == "" {
 		return nil
 	}
@@ -112,8 +127,8 @@ func (x TermIndex) packed(query string, args ...any) []words.Posting {
 		v, _ := strconv.ParseInt(number, 10, 64)
 		list = append(list, words.Posting{Document: v >> 16, Count: int(v >> 8 & 255), Length: int(v & 255)})
 	}
-	slices.SortFunc(list, func(x, y words.Posting) int { return cmp.Compare(x.Document, y.Document) })
-	return slices.Compact(list)
+	slices.SortFunc(list, func(x, y words.Posting) int { return cmp.Compare(y.Document, x.Document) })
+	return list
 }
 
 // MessageIndex indexes the messages of one conversation before a seq.
@@ -124,17 +139,33 @@ type MessageIndex struct {
 
 // Index returns the full-text index of the messages before a seq.
 func (ms Messages) Index(before int64) MessageIndex {
-	here := fmt.Sprintf("conversation = %d", ms.c.id)
+	const here = "conversation = ?"
 	return MessageIndex{TermIndex{
 		tx: ms.tx, in: scopeIDs{full: []int64{ms.c.id}}, table: "message_terms", document: "seq",
-		within: fmt.Sprintf("%s AND seq < %d", here, before), spoken: here, size: int(before - 1), sampled: true,
+		within: here + " AND seq < ?", args: []any{ms.c.id, before}, spoken: here, speakers: []any{ms.c.id}, size: int(before - 1), sampled: true,
 	}, ms.c}
 }
 
-// Near returns the postings of a term at most distance messages away from one of the messages.
-func (x MessageIndex) Near(term string, seqs []int64, distance int) []words.Posting {
-	return x.packed(`SELECT m.seq d, m.tf, m.length FROM json_each(?) j CROSS JOIN message_terms m
-		WHERE m.term = ? AND m.`+x.within+` AND m.seq BETWEEN CAST(j.value AS BIGINT) - ? AND CAST(j.value AS BIGINT) + ?`, listOf(seqs), term, distance, distance)
+// Near returns the postings of each term at most distance messages away from one of the messages. PostgreSQL would read all postings of the
+// term for a join with the messages.
+func (x MessageIndex) Near(terms []string, seqs []int64, distance int64) map[string][]words.Posting {
+	return x.packed(terms, "SELECT string_agg((SELECT string_agg("+packing+`, ',') FROM (SELECT seq d, tf, length FROM message_terms
+		WHERE term = t.value AND `+x.within+` AND seq BETWEEN CAST(s.key AS BIGINT) AND CAST(s.value AS BIGINT)) p), ',') FROM json_each(?) s`,
+		append(slices.Clone(x.args), encode(stretches(seqs, distance)))...)
+}
+
+// stretches returns the ends of the stretches of messages at most distance away from one of the messages, by their starts.
+func stretches(seqs []int64, distance int64) map[int64]int64 {
+	ends := make(map[int64]int64)
+	var start, end int64
+	for _, seq := range slices.Sorted(slices.Values(seqs)) {
+		if seq-distance > end+1 || len(ends) == 0 {
+			start = seq - distance
+		}
+		end = seq + distance
+		ends[start] = end
+	}
+	return ends
 }
 
 // Candidate is what a search reads of a message that it may find.
@@ -148,9 +179,14 @@ type Candidate struct {
 	Answers      bool // the message before it is a question by someone else
 }
 
-// Earliest returns the oldest postings of a term from a seq on, at most limit, by document.
-func (x MessageIndex) Earliest(term string, from int64, limit int) []words.Posting {
-	return x.packed("SELECT seq d, tf, length FROM message_terms WHERE term = ? AND "+x.within+" AND seq >= ? ORDER BY d LIMIT ?", term, from, limit)
+// Earliest returns the oldest postings of each term from a seq on, at most limit, the oldest first.
+func (x MessageIndex) Earliest(terms []string, from int64, limit int) map[string][]words.Posting {
+	found := x.packed(terms, "SELECT string_agg("+packing+`, ',') FROM (SELECT seq d, tf, length FROM message_terms
+		WHERE term = t.value AND `+x.within+" AND seq >= ? ORDER BY d LIMIT ?) p", append(slices.Clone(x.args), from, limit)...)
+	for _, postings := range found {
+		slices.Reverse(postings)
+	}
+	return found
 }
 
 // Candidates reads those of the messages whose time and author are within reach.
@@ -170,8 +206,8 @@ func (x MessageIndex) Said(in words.Span, author string, limit int) []int64 {
 	const read = 2000
 	seqs := listValues[int64](x.tx, `SELECT seq FROM (SELECT id FROM messages WHERE `+x.within+` AND said_at >= ? AND said_at < ?
 			ORDER BY said_at DESC, id DESC LIMIT ?) n CROSS JOIN messages m
-		WHERE m.id = n.id AND deleted_at IS NULL AND role <> 'tool' AND (?4 = '' OR lower(author) = lower(?4)) ORDER BY said_at DESC, m.id DESC`,
-		in.From.UnixMilli(), in.To.UnixMilli(), read, author)
+		WHERE m.id = n.id AND deleted_at IS NULL AND role <> 'tool' AND (?6 = '' OR lower(author) = lower(?6)) ORDER BY said_at DESC, m.id DESC`,
+		append(slices.Clone(x.args), in.From.UnixMilli(), in.To.UnixMilli(), read, author)...)
 	if len(seqs) <= limit {
 		return seqs
 	}

@@ -39,14 +39,31 @@ func TestRequiredChanges(t *testing.T) {
 	check.Equal(t, "label", number(t, c.Store(), "SELECT count(*) FROM conversations WHERE label = 'x'"), 1)
 }
 
-// On a server in another building each wait costs a millisecond.
-func TestTripsOfATurn(t *testing.T) {
+// tripsOf returns how often a store waits for PostgreSQL while f runs.
+func tripsOf(t *testing.T, s *store.Store, f func()) int64 {
+	t.Helper()
 	if !storetest.OnPostgres {
 		t.Skip("SQLite has no server")
 	}
+	before := check.Must(s.Trips())(t)
+	f()
+	return check.Must(s.Trips())(t) - before
+}
+
+// On a server in another building each wait costs a millisecond.
+func TestTripsOfATurn(t *testing.T) {
 	c := newTalk(t)
-	turn(t, c, 1)
-	before := check.Must(c.Store().Trips())(t)
-	turn(t, c, 2)
-	check.Equal(t, "round trips", check.Must(c.Store().Trips())(t)-before, int64(12))
+	turn(t, c, 1) // the first message looks for a conversation above
+	check.Equal(t, "round trips", tripsOf(t, c.Store(), func() { turn(t, c, 2) }), 12)
+}
+
+// A question waits as often for three words and five answers as for one.
+func TestTripsOfAQuestion(t *testing.T) {
+	c := newTalk(t)
+	deliver(t, c, said(1, "the boat is blue"), said(2, "a harbour for boats"), said(3, "the harbour is far"), said(4, "blue paint"), said(5, "boat, harbour, paint"))
+	ask := func(text string) int64 {
+		return tripsOf(t, c.Store(), func() { storetest.Recalled(t, c, text) })
+	}
+	check.Equal(t, "round trips", ask("blue boat harbour paint"), 8)
+	check.That(t, ask("blue boat harbour paint") == ask("blue paint"), "another question waits more often")
 }

@@ -30,8 +30,8 @@ func (t talk) Messages(seqs []int64) (found []search.Message) {
 
 func (t talk) Frequencies(terms []string) map[string]int {
 	n := make(map[string]int)
-	for _, term := range terms {
-		n[term] = len(t.Postings(term, 0))
+	for term, postings := range t.Postings(terms, 0) {
+		n[term] = len(postings)
 	}
 	return n
 }
@@ -49,17 +49,23 @@ func (t talk) Members(terms []string) map[string]string {
 	return names
 }
 
-func (t talk) Postings(term string, _ int) (found []words.Posting) {
-	for i, m := range t {
-		all := words.Content(m.Text + " " + m.Author)
-		if n := len(slices.DeleteFunc(slices.Clone(all), func(word string) bool { return word != term })); n > 0 {
-			found = append(found, words.Posting{Document: int64(i + 1), Count: n, Length: len(all)})
+func (t talk) Postings(terms []string, _ int) map[string][]words.Posting {
+	found := make(map[string][]words.Posting)
+	for _, term := range terms {
+		found[term] = nil
+		for i, m := range slices.Backward(t) {
+			all := words.Content(m.Text + " " + m.Author)
+			if n := len(slices.DeleteFunc(slices.Clone(all), func(word string) bool { return word != term })); n > 0 {
+				found[term] = append(found[term], words.Posting{Document: int64(i + 1), Count: n, Length: len(all)})
+			}
 		}
 	}
 	return found
 }
 
-func (t talk) Around(term string, _ []int64) []words.Posting { return t.Postings(term, 0) }
+func (t talk) Around(terms []string, _ []int64) map[string][]words.Posting {
+	return t.Postings(terms, 0)
+}
 
 func (t talk) Said(in words.Span, author string, _ int) (seqs []int64) {
 	for i, m := range t {

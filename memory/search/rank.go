@@ -47,10 +47,22 @@ type term struct {
 	worth     float64  // its idf, and what kind of word it is
 }
 
-// read reads the postings of the term and of its stems, by document; the one that finds a word most often counts.
-func (t term) read(postings func(term string) []words.Posting) (all []words.Posting) {
-	for _, text := range append([]string{t.text}, t.stems...) {
-		all = append(all, postings(text)...)
+// texts returns the term and its stems.
+func (t term) texts() []string { return append([]string{t.text}, t.stems...) }
+
+func textsOf(terms []term) (texts []string) {
+	for _, t := range terms {
+		texts = append(texts, t.texts()...)
+	}
+	return texts
+}
+
+// of returns the postings of the term and of its stems, at most the first limit of each, by document; the one that finds a word most often
+// counts.
+func (t term) of(postings map[string][]words.Posting, limit int) (all []words.Posting) {
+	for _, text := range t.texts() {
+		list := postings[text]
+		all = append(all, list[:min(limit, len(list))]...)
 	}
 	slices.SortFunc(all, func(x, y words.Posting) int {
 		return cmp.Or(cmp.Compare(x.Document, y.Document), cmp.Compare(y.Count, x.Count))
@@ -153,10 +165,11 @@ func (q *Query) traces(in Transcript) (all []trace) {
 	rarest := slices.Clone(q.terms)
 	slices.SortStableFunc(rarest, func(a, b term) int { return cmp.Compare(a.frequency, b.frequency) })
 	rest := postingsRead
+	ahead := postingsAhead{in: in, only: q.only}
 	for i, of := range rarest {
 		t := trace{term: of, common: of.frequency > rest}
 		if !t.common || i == 0 {
-			postings := t.read(func(term string) []words.Posting { return in.Postings(term, rest) })
+			postings := of.of(ahead.read(rarest[i:], rest), rest)
 			postings = postings[max(len(postings)-rest, 0):]
 			rest -= len(postings)
 			t.places = spread(postings)
@@ -164,6 +177,53 @@ func (q *Query) traces(in Transcript) (all []trace) {
 		all = append(all, t)
 	}
 	return all
+}
+
+// postingsAhead reads the postings of several terms together: each read may wait for a server.
+type postingsAhead struct {
+	in     Transcript
+	only   []int64                    // the only messages that are found; nil: all
+	around bool                       // the postings are those around them
+	known  map[string][]words.Posting // with an entry for each term that was read
+}
+
+// read returns the postings of the first of the terms. If it does not know them, it reads those of the next terms too, as many as probably
+// fit into rest.
+func (a *postingsAhead) read(terms []term, rest int) map[string][]words.Posting {
+	around := a.only != nil && len(a.only) <= rest // then they are all that count
+	if _, known := a.known[terms[0].text]; known && a.around == around {
+		return a.known
+	}
+	n := 1
+	for left := rest - terms[0].frequency; n < len(terms) && terms[n].frequency <= left; n++ {
+		left -= terms[n].frequency
+	}
+	a.around = around
+	if around {
+		a.known = a.in.Around(textsOf(terms[:n]), a.only)
+	} else {
+		a.known = a.in.Postings(textsOf(terms[:n]), rest)
+	}
+	return a.known
+}
+
+// readAround reads the places of common terms around the messages.
+func readAround(traces []trace, in Transcript, seqs []int64) {
+	var common []term
+	for _, t := range traces {
+		if t.common {
+			common = append(common, t.term)
+		}
+	}
+	if len(common) == 0 {
+		return
+	}
+	postings := in.Around(textsOf(common), seqs)
+	for i := range traces {
+		if t := &traces[i]; t.common {
+			t.places = spread(t.of(postings, math.MaxInt))
+		}
+	}
 }
 
 // scores returns the score by words of all places of the traces between the messages from and to, by seq.

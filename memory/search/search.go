@@ -15,20 +15,21 @@ import (
 
 // Index is an index of documents, limited to those a question may reach. If reading it fails, the methods return nothing.
 type Index interface {
-	Size() int                                       // documents
-	Frequencies(terms []string) map[string]int       // in how many documents each term occurs; terms that occur in none are missing
-	Pairs(character string) []string                 // terms of two characters, one of which it is
-	Languages() []string                             // of the stems that occur, see words.Stems
-	Members(terms []string) map[string]string        // the names of members that contain the terms
-	Postings(term string, limit int) []words.Posting // the newest, by document
+	Size() int                                 // documents
+	Frequencies(terms []string) map[string]int // in how many documents each term occurs; terms that occur in none are missing
+	Pairs(character string) []string           // terms of two characters, one of which it is
+	Languages() []string                       // of the stems that occur, see words.Stems
+	Members(terms []string) map[string]string  // the names of members that contain the terms
+	// Postings returns at most limit postings of each term, the most wanted first: the newest, or, for a question for the oldest, these.
+	Postings(terms []string, limit int) map[string][]words.Posting
 }
 
 // Transcript is the index of a conversation. Its documents are messages; neighbours have
 // consecutive numbers.
 type Transcript interface {
 	Index
-	Around(term string, seqs []int64) []words.Posting // those at most Reach away from one of the messages
-	Messages(seqs []int64) []Message                  // those of them that may be found
+	Around(terms []string, seqs []int64) map[string][]words.Posting // those at most Reach away from one of the messages, the newest first
+	Messages(seqs []int64) []Message                                // those of them that may be found
 	// Said returns messages of a time by an author, "" is anyone, at most limit.
 	Said(in words.Span, author string, limit int) []int64
 }
@@ -83,11 +84,7 @@ func (q *Query) Messages(in Transcript, from, to int64, limit int) (hits []Hit) 
 	}
 	seqs = q.addSaid(seqs, in)
 	seqs = q.withNearest(seqs, from, to)
-	for i := range traces { // read what was left out, around the messages that matter
-		if t := &traces[i]; t.common {
-			t.places = spread(t.read(func(term string) []words.Posting { return in.Around(term, seqs) }))
-		}
-	}
+	readAround(traces, in, seqs)
 	for _, m := range in.Messages(seqs) {
 		h := Hit{Message: m}
 		// A one-word query is not a question: only messages with the word itself match.
@@ -105,8 +102,9 @@ func (q *Query) Messages(in Transcript, from, to int64, limit int) (hits []Hit) 
 func (q *Query) Scores(in Index) map[int64]float64 {
 	q.lookUp(in)
 	scores := make(map[int64]float64)
+	postings := in.Postings(textsOf(q.terms), math.MaxInt64)
 	for _, t := range q.terms { // sorted: scores add up in one order
-		for _, p := range t.read(func(term string) []words.Posting { return in.Postings(term, math.MaxInt64) }) {
+		for _, p := range t.of(postings, math.MaxInt64) {
 			scores[p.Document] += t.gain(float64(p.Count), p.Length)
 		}
 	}
