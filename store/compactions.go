@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"cairn/chat"
+	"cairn/llm"
 	"cairn/transcript"
 )
 
@@ -189,7 +190,7 @@ func (ss Summaries) Prepare(row transcript.Summary, rows, messages []int64) (sta
 			WHERE id = ? AND (state NOT IN ('prepared', 'applied', 'rolled_up') OR ? AND kind = 'placeholder')`, id, placeholder)
 	}
 	state := getValue[transcript.Status](ss.tx, "SELECT state FROM compactions WHERE id = ? AND conversation = ?", row.ID, ss.c.id)
-	if state == transcript.Stale || ss.messages().messagesChanged(messages, math.MaxInt64) ||
+	if state == transcript.Stale || ss.messages().quotesChanged(llm.Quotes{Messages: messages}, math.MaxInt64, "") ||
 		slices.ContainsFunc(rows, func(id int64) bool { return left(id, true) }) ||
 		slices.ContainsFunc(row.Children, func(id int64) bool { return left(id, false) }) {
 		ss.makeStale(row.ID)

@@ -19,20 +19,22 @@ const unknown = 0
 // quotesChanged reports whether one of the messages was deleted, or edited since a version, or one of the memories was deleted, or
 // has that state.
 func (ms Messages) quotesChanged(q llm.Quotes, version int64, state string) bool {
-	return ms.messagesChanged(q.Messages, version) || slices.ContainsFunc(q.Elsewhere, ms.changedElsewhere) ||
-		slices.ContainsFunc(q.Memories, func(id int64) bool {
-			return !exists(ms.tx, "SELECT 1 FROM memories WHERE id = ? AND state <> ?", id, state)
-		})
-}
-
-func (ms Messages) messagesChanged(seqs []int64, version int64) bool {
-	return slices.ContainsFunc(seqs, func(seq int64) bool {
-		return ms.changedElsewhere(llm.Elsewhere{Number: ms.c.rowID(seq), Version: version})
-	})
-}
-
-func (ms Messages) changedElsewhere(e llm.Elsewhere) bool {
-	return !exists(ms.tx, "SELECT 1 FROM messages WHERE id = ? AND deleted_at IS NULL AND (changed_with IS NULL OR changed_with <= ?)", e.Number, e.Version)
+	known := make(map[int64]int64) // versions in which messages were quoted
+	for _, seq := range q.Messages {
+		known[ms.c.rowID(seq)] = version
+	}
+	for _, e := range q.Elsewhere {
+		if first, twice := known[e.Number]; !twice || e.Version < first {
+			known[e.Number] = e.Version
+		}
+	}
+	if len(known)+len(q.Memories) == 0 {
+		return false
+	}
+	return exists(ms.tx, `SELECT 1 FROM json_each(?) q WHERE (SELECT count(*) FROM messages WHERE id = CAST(q.key AS BIGINT)
+			AND deleted_at IS NULL AND (changed_with IS NULL OR changed_with <= CAST(q.value AS BIGINT))) = 0
+		UNION ALL SELECT 1 FROM json_each(?) q WHERE (SELECT count(*) FROM memories WHERE id = CAST(q.value AS BIGINT) AND state <> ?) = 0`,
+		encode(known), listOf(q.Memories), state)
 }
 
 // Elsewhere names a message of a conversation for quotes of it in others.

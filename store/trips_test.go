@@ -4,9 +4,11 @@ import (
 	"errors"
 	"testing"
 
+	"cairn/llm"
 	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/storetest"
+	"cairn/transcript"
 )
 
 // A statement that must change a row fails its transaction if it changes none. PostgreSQL finds that out in the round trip of the COMMIT.
@@ -66,4 +68,21 @@ func TestTripsOfAQuestion(t *testing.T) {
 	}
 	check.Equal(t, "round trips", ask("blue boat harbour paint"), 8)
 	check.That(t, ask("blue boat harbour paint") == ask("blue paint"), "another question waits more often")
+}
+
+// An answer waits as often for what its context quotes, however much that is.
+func TestTripsOfQuotes(t *testing.T) {
+	c := newTalk(t)
+	first := storetest.Keep(t, c, "Ann", "Ann plays the theremin.").ID
+	second := storetest.Keep(t, c, "Ann", "Ann rows a boat.").ID
+	answer := func(n int, quotes llm.Quotes) int64 {
+		turn := deliver(t, c, asking(n, "what is new?"))[0].Turn
+		o := store.Outcome{Turn: turn, Version: storetest.Version(t, c), Context: transcript.Context{Seq: turn, Text: "recalled", Quotes: quotes}}
+		return tripsOf(t, c.Store(), func() {
+			check.That(t, check.Must(c.Turns().Finish(ctx, o))(t), "the context was not stored")
+		})
+	}
+	answer(1, llm.Quotes{})
+	check.Equal(t, "with one quote", answer(2, llm.Quotes{Messages: []int64{1}}), 3)
+	check.Equal(t, "with five", answer(3, llm.Quotes{Messages: []int64{1, 2}, Memories: []int64{first, second}, Elsewhere: []llm.Elsewhere{{Number: c.ID()<<32 | 1}}}), 3)
 }
