@@ -58,7 +58,11 @@ func transact(ctx context.Context, db *sql.DB, begin string, f func(tx *Tx)) err
 	}()
 	f(tx)
 	committing := tx.live()
-	tx.changes("COMMIT")
+	if begin == toRead && tx.pipe != nil && committing {
+		tx.Fail(tx.pipe.EndRead())
+	} else {
+		tx.changes("COMMIT")
+	}
 	committed = tx.err == nil
 	if committing && !committed && begin == toWrite {
 		return &commitError{tx.err}

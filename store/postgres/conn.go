@@ -21,6 +21,7 @@ type Conn struct {
 	queue   []statement
 	changed int64
 	trips   int64
+	ending  *pgconn.Pipeline // the COMMIT that EndRead sent; nil: none
 }
 
 type statement struct {
@@ -73,6 +74,29 @@ func (c *Conn) Changed(ctx context.Context) (int64, error) {
 	c.queue = c.queue[:len(c.queue)-1]
 	_, err := c.send(ctx, last)
 	return c.changed, err
+}
+
+// EndRead ends a transaction that only reads. It does not wait for the server, unless the results of statements are still to come.
+func (c *Conn) EndRead() error {
+	if len(c.queue) > 0 {
+		_, err := c.ExecContext(context.Background(), "COMMIT", nil)
+		return err
+	}
+	c.ending = c.Conn.Conn().PgConn().StartPipeline(context.Background())
+	c.ending.SendQueryParams("COMMIT", nil, nil, nil, nil)
+	return c.ending.Sync()
+}
+
+// ResetSession is called before the connection is used again.
+func (c *Conn) ResetSession(ctx context.Context) error {
+	if c.ending != nil {
+		err := c.ending.Close()
+		c.ending = nil
+		if err != nil {
+			return driver.ErrBadConn
+		}
+	}
+	return c.Conn.ResetSession(ctx)
 }
 
 // Trips returns how often the connection has waited for the server.
