@@ -283,6 +283,16 @@ func TestProcessesHearOfEachOther(t *testing.T) {
 	check.That(t, <-ended != nil, "listening ends without a reason")
 }
 
+// What the server refuses with the COMMIT was not written: the owner knows that.
+func TestRefusedCommitIsNoLoss(t *testing.T) {
+	all, _ := fleet(t, 1)
+	c := all[0].claim("terminal:general")
+	err := c.Outbox().Sending(ctx, 99)
+	check.Error(t, err, store.ErrNotFound)
+	check.That(t, !errors.Is(err, store.ErrUnknown), "a refused commit counts as unknown: %v", err)
+	check.Len(t, "lost conversations", all[0].lost, 0)
+}
+
 // If the answer to a COMMIT is lost, the owner must find out what happened, by opening the conversation again.
 func TestLostAnswerToACommit(t *testing.T) {
 	network := pgtest.NewProxy(t, pgtest.Shared(t))

@@ -49,10 +49,15 @@ func (c *Conn) Queue(query string, args []any, without error) error {
 	return nil
 }
 
+// unchangedError is the error of a statement that had to change a row. The server has answered.
+type unchangedError struct{ error }
+
+func (e *unchangedError) Unwrap() error { return e.error }
+
 // errorOf returns the error of the statement, which failed.
 func (s statement) errorOf(err error) error {
 	if s.without != nil && Code(err) == divisionByZero {
-		return s.without
+		return &unchangedError{s.without}
 	}
 	return err
 }

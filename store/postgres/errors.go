@@ -39,6 +39,10 @@ func Code(err error) string {
 
 // Unanswered reports whether an error of a COMMIT leaves open whether it happened: the connection was lost, or the server stopped.
 func Unanswered(err error) bool {
+	var unchanged *unchangedError
+	if errors.As(err, &unchanged) {
+		return false
+	}
 	code := Code(err)
 	return code == "" || strings.HasPrefix(code, "08") || strings.HasPrefix(code, "57P")
 }
