@@ -8,7 +8,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -181,53 +180,6 @@ func (p *postgreSQL) usable() error { return nil }
 func (p *postgreSQL) damaged() error { return nil }
 
 func (p *postgreSQL) inPlace() error { return nil }
-
-// explain adds to an error what it means.
-func (p *postgreSQL) explain(err error) error {
-	var done *inWords
-	if err == nil || errors.As(err, &done) {
-		return err
-	}
-	words := p.address.Explain(err)
-	switch postgres.Code(err) {
-	case postgres.Fenced:
-		return fmt.Errorf("%w: %w", ErrOwned, err)
-	case postgres.MissingRight:
-		words = p.lacksRight()
-	case postgres.DiskFull:
-		return &inWords{words: fmt.Sprintf("%v: %s: %v", ErrFull, words, err), cause: err, is: ErrFull}
-	case postgres.DataCorrupted, postgres.IndexCorrupted:
-		return &inWords{words: fmt.Sprintf("the database is damaged, nothing was changed: %v", err), cause: err, is: ErrDamaged}
-	}
-	var unanswered *commitError
-	if errors.As(err, &unanswered) && postgres.Unanswered(err) {
-		err = fmt.Errorf("%w: %w", ErrUnknown, err)
-	}
-	if words == "" {
-		return err
-	}
-	return &inWords{words: fmt.Sprintf("%s: %v", words, err), cause: err}
-}
-
-// lacksRight says how to grant what a bot needs.
-func (p *postgreSQL) lacksRight() string {
-	user := p.address.User()
-	return fmt.Sprintf("the user %s may not create or use the schema %s: let the owner of the database run CREATE SCHEMA %[2]s AUTHORIZATION %[1]s; or, if it exists, ALTER SCHEMA %[2]s OWNER TO %[1]s", user, p.schema)
-}
-
-// inWords is an error of the server with what it means.
-type inWords struct {
-	words string
-	cause error
-	is    error // the error that callers branch on; nil: none does
-}
-
-func (e *inWords) Error() string { return e.words }
-
-// Is finds the cause too, but for a socket that is missing: the store may exist.
-func (e *inWords) Is(target error) bool {
-	return target == e.is || target != fs.ErrNotExist && errors.Is(e.cause, target)
-}
 
 func (p *postgreSQL) version(tx *Tx) int { return getValue[int](tx, "SELECT version FROM cairn") }
 

@@ -193,7 +193,9 @@ func backupsOf(s *config.Settings) store.Backups {
 func (b *bot) runUpkeep() {
 	b.tasks.Go(func() {
 		for {
-			b.upkeepOnce()
+			if channel.FleetOf(b.hub).DoesChores() {
+				b.upkeepOnce()
+			}
 			select {
 			case <-time.After(upkeepEvery):
 			case <-b.ctx.Done():
@@ -205,9 +207,6 @@ func (b *bot) runUpkeep() {
 
 // upkeepOnce performs due upkeep. It logs one warning per incident.
 func (b *bot) upkeepOnce() {
-	if !channel.FleetOf(b.hub).DoesChores() {
-		return
-	}
 	err := b.store.Upkeep().Run(b.ctx, backupsOf(b.settings()), time.Now())
 	switch {
 	case b.ctx.Err() != nil: // the next start repeats what was interrupted
