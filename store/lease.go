@@ -27,7 +27,7 @@ var (
 	ErrUnknown = errors.New("it is not known whether this was written")
 
 	// ErrEnded means that this process did not renew its lease in time, and was ended by another one.
-	ErrEnded = errors.New("the lease of this process is over")
+	ErrEnded = errors.New("this process was frozen, or cut off from the database, and others have ended it: start it again")
 )
 
 // Lease is the membership of this process among those that run the bot. It is safe for concurrent use.

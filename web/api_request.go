@@ -174,6 +174,8 @@ func problemOf(log *slog.Logger, r *http.Request, err error) *Problem {
 		return problem(http.StatusNotFound, "There is nothing with that name or number.")
 	case errors.Is(err, channel.ErrClosed):
 		return problem(http.StatusServiceUnavailable, "The bot is stopping. Try again once it runs.")
+	case errors.Is(err, store.ErrOwned):
+		return problem(http.StatusServiceUnavailable, "Another process of the bot works on this conversation: use its dashboard, or try again in a moment.")
 	case errors.Is(err, store.ErrFull):
 		return problem(http.StatusInsufficientStorage, "The disk is full: nothing was changed. Make room and try again.")
 	case errors.As(err, &wrong), errors.As(err, &out):

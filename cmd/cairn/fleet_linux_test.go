@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,7 +53,7 @@ func startPair(t *testing.T, through ...func(c *pgtest.Cluster) string) (p *pair
 	t.Cleanup(release)
 	start := func(address string) *live {
 		p.folder = p.platforms.folder(fmt.Sprintf("store = %q\n", address), modelAt(model)...)
-		return p.folder.start("run", "--health", "127.0.0.1:0")
+		return p.folder.start("run", "--health", "127.0.0.1:0", "--web", "localhost:0")
 	}
 	address := c.Address("postgres")
 	for _, f := range through {
@@ -186,14 +189,22 @@ func TestLostAnswersOfTheServer(t *testing.T) {
 
 func TestDrain(t *testing.T) {
 	p, _ := startPair(t)
-	name := fmt.Sprintf("%s:%d", hostName(), p.first.cmd.Process.Pid)
+	process := fmt.Sprintf("%s:%d", hostName(), p.first.cmd.Process.Pid)
 	p.folder.fails(exitNotFound, "no process of the bot has the name nowhere", "run", "--drain=nowhere")
-	p.folder.doctorSays(0, "process "+name, "for discord and slack", fmt.Sprintf("process %s:%d", hostName(), p.second.cmd.Process.Pid))
+	p.folder.doctorSays(0, "process "+process, "for discord and slack", fmt.Sprintf("process %s:%d", hostName(), p.second.cmd.Process.Pid))
 	ready, said := get(t, "http://"+p.telling(p.second)+"/readyz")
 	check.That(t, ready == 200 && strings.Contains(said, "stands by: another process is connected"), "a process that stands by is not ready: %d, %s", ready, said)
+	p.sayOnBoth("two")
+	p.answeredOnce(p.first, "two")
+	name := first(t, `(discord:[0-9]+/[0-9]+)`, p.folder.must("", "channels"))
+	dashboard := "http://" + first(t, `"web_listening","address":"([^"]+)"`, p.second.errs.String())
+	resp := check.Must(http.Post(dashboard+"/api/conversations/"+url.PathEscape(name)+"/compact", "application/json", strings.NewReader("{}")))(t)
+	said = string(check.Must(io.ReadAll(resp.Body))(t))
+	check.NoError(t, resp.Body.Close())
+	check.That(t, resp.StatusCode == 503 && strings.Contains(said, "Another process of the bot works on this conversation"), "a button beside the owner: %d, %s", resp.StatusCode, said)
 	_, metrics := get(t, "http://"+p.telling(p.second)+"/metrics")
 	check.Contains(t, "metrics", metrics, "cairn_processes 2", "cairn_processes_differing 0")
-	check.Contains(t, "standard output", p.folder.must("", "run", "--drain="+name), name+" stopped: 1")
+	check.Contains(t, "standard output", p.folder.must("", "run", "--drain="+process), process+" stopped: 1")
 	p.first.exits(0)
 	p.second.logs("taking_over")
 	p.open(p.second)
