@@ -3,6 +3,7 @@ package channel
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -131,7 +132,7 @@ func (f *Fleet) compare(before []store.Process) {
 	now := f.lease.All()
 	same := len(before) == len(now)
 	for i := range now {
-		same = same && now[i].ID == before[i].ID && now[i].Draining == before[i].Draining
+		same = same && now[i].ID == before[i].ID && now[i].Draining == before[i].Draining && slices.Equal(now[i].Connectors, before[i].Connectors)
 	}
 	if same {
 		return
@@ -221,16 +222,36 @@ func (f *Fleet) Leave(ctx context.Context) (others bool) {
 	return others
 }
 
+// Withdraw leaves a platform to other processes, because this one cannot talk to it.
+func (f *Fleet) Withdraw(ctx context.Context, connector string) {
+	if f == nil {
+		return
+	}
+	err := f.lease.Withdraw(ctx, connector)
+	if err == nil {
+		err = f.handOverAll(ctx, func(name string) bool { return connectorOf(name) == connector })
+	}
+	if err != nil && ctx.Err() == nil {
+		f.hub.o.Log.Warn("withdraw_failed", "connector", connector, "effect", "others wait until this process has ended", "error", err)
+	}
+}
+
 // HandOver hands over each conversation as soon as its turn has ended and its replies are sent, with what waits there. Call it after
 // Leave.
 func (f *Fleet) HandOver(ctx context.Context) error {
 	if errors.Is(context.Cause(f.member), store.ErrEnded) { // it has nothing that it may finish
 		return nil
 	}
+	return f.handOverAll(ctx, func(string) bool { return true })
+}
+
+// handOverAll hands over the conversations of people that match, and their tasks.
+func (f *Fleet) handOverAll(ctx context.Context, match func(name string) bool) error {
 	families := make(map[string][]*conversation) // a conversation of people, and its tasks
 	for _, c := range f.hub.list() {
-		root, _ := store.RootOf(c.name)
-		families[root] = append(families[root], c)
+		if root, _ := store.RootOf(c.name); match(root) {
+			families[root] = append(families[root], c)
+		}
 	}
 	var wait sync.WaitGroup
 	errs := make(chan error, len(families))

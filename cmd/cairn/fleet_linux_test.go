@@ -213,3 +213,19 @@ func TestDrain(t *testing.T) {
 	p.folder.must("", "run", "--drain")
 	p.second.exits(0)
 }
+
+// A process that cannot connect leaves the platform to one that can.
+func TestProcessThatCannotConnect(t *testing.T) {
+	c := pgtest.New(t)
+	p := newPlatforms(t)
+	model := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("Here I am.") })
+	settings := fmt.Sprintf("store = %q\n", c.Address("postgres"))
+	first := p.folder(settings, append(modelAt(model), "SLACK_BOT_TOKEN=xoxb-wrong")...).start("run")
+	first.logs("connector_closed", `"msg":"connected","connector":"discord"`)
+	second := p.folder(settings, modelAt(model)...).start("run")
+	second.logs(`"msg":"connected","connector":"slack"`, `"msg":"standing_by","connector":"discord"`)
+	p.sayOnBoth("Where are you?")
+	p.answered(second, "Here I am.", 1)
+	second.stop()
+	first.stop()
+}

@@ -186,7 +186,11 @@ func runHere(ctx context.Context, hub *channel.Hub, connector runner) error {
 	if err := channel.FleetOf(hub).StandBy(ctx, connector.Name()); err != nil {
 		return err
 	}
-	return connector.Run(ctx, hub)
+	err := connector.Run(ctx, hub)
+	if ctx.Err() == nil { // a person has to mend something here; others may be able to connect
+		channel.FleetOf(hub).Withdraw(ctx, connector.Name())
+	}
+	return err
 }
 
 const defaultChannel = "general"
