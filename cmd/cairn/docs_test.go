@@ -250,15 +250,28 @@ func documentedQueries(t *testing.T, p folder) {
 		found := regexp.MustCompile(`(?m)^\| ` + name + ` \| .* \| ` + regexp.QuoteMeta(columns) + ` \|$`).MatchString(page)
 		check.That(t, found, "docs/queries.md lacks: %s has the columns %s", name, columns)
 	}
-	// What the sample lacks: a decision, a task, a superseded fact, an attribute, an emergency, and messages of
-	// this year.
+	p.addWhatQueriesFind()
+	for question, query := range queriesOf(t, page) {
+		check.That(t, len(lines(query)) > 0, "%s got no rows", question)
+	}
+}
+
+// addWhatQueriesFind adds what the sample lacks: a decision, a task, a superseded fact, an attribute, an emergency, and messages of
+// this year.
+func (p folder) addWhatQueriesFind() {
 	p.execute(`UPDATE memories SET kind = 'decision', said_at = unixepoch() * 1000 WHERE id = 2; UPDATE memories SET kind = 'todo' WHERE id = 3;
 UPDATE memories SET attribute = 'home' WHERE id = 5;
 UPDATE memories SET state = 'superseded', superseded_by = 5 WHERE id = 4; UPDATE compactions SET trigger = 'emergency' WHERE id = 2;
 UPDATE messages SET said_at = unixepoch() * 1000 WHERE seq = 80`)
-	queries := regexp.MustCompile("(?s)\n([^\n]*\\?)\n\n```sql\n(.*?)```").FindAllStringSubmatch(page, -1)
-	check.Len(t, "queries", queries, 11)
-	for _, q := range queries {
-		check.That(t, len(lines(q[2])) > 0, "%s got no rows", q[1])
+}
+
+// queriesOf returns the queries of docs/queries.md, by the question that each answers.
+func queriesOf(t *testing.T, page string) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	for _, q := range regexp.MustCompile("(?s)\n([^\n]*\\?)\n\n```sql\n(.*?)```").FindAllStringSubmatch(page, -1) {
+		all[q[1]] = q[2]
 	}
+	check.Require(t, len(all) == 11, "got %d queries, want 11", len(all))
+	return all
 }

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"database/sql"
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -76,6 +79,48 @@ func TestDumpAndRestore(t *testing.T) {
 	check.Equal(t, "the transcript", p.must("", "transcript", "--json"), was)
 	p.must("I have a dog\n", "chat")
 	p.doctorSays(exitFailed, "every conversation is consistent")
+}
+
+// The queries of the documentation find the same on both databases.
+func TestDocumentedQueriesOnPostgres(t *testing.T) {
+	c := pgtest.New(t)
+	p := fillGarden(t)
+	p.must("/remember we meet at nine\n", "chat")
+	p.addWhatQueriesFind()
+	p.must("", "copy", "--from", filepath.Join(p.dir, "data"), "--to", c.Address("postgres"))
+	here := database(t, filepath.Join(p.dir, "data"))
+	there := c.Connect("postgres", "cairn")
+	defer there.Close()
+	for question, query := range queriesOf(t, read(t, checkout+"/docs/queries.md")) {
+		check.EqualAll(t, question, printed(t, there, query), printed(t, here, query))
+	}
+}
+
+// printed returns the rows of a query as text. Numbers have one form, whatever their type.
+func printed(t *testing.T, db *sql.DB, query string) (list []string) {
+	t.Helper()
+	rows, err := db.Query(query)
+	check.Require(t, err == nil, "%s: %v", query, err)
+	defer rows.Close()
+	columns := check.Must(rows.Columns())(t)
+	for rows.Next() {
+		values := make([]sql.NullString, len(columns))
+		into := make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		check.NoError(t, rows.Scan(into...))
+		for i, v := range values {
+			columns[i] = v.String
+			if number, err := strconv.ParseFloat(v.String, 64); err == nil {
+				columns[i] = fmt.Sprint(number)
+			}
+		}
+		list = append(list, strings.Join(columns, "|"))
+	}
+	check.NoError(t, rows.Err())
+	slices.Sort(list) // where the query leaves the order open
+	return list
 }
 
 func TestKilledBotOnPostgres(t *testing.T) {

@@ -48,3 +48,13 @@ BEGIN
     PERFORM pg_notify(current_schema(), '');
   END IF;
 END $$;
+
+-- For people's queries, see docs/queries.md.
+
+CREATE OR REPLACE FUNCTION datetime(moment TEXT, shift TEXT) RETURNS TEXT LANGUAGE sql STABLE AS $$
+  SELECT to_char(CAST(moment AS TIMESTAMPTZ) AT TIME ZONE 'UTC' + CAST(shift AS INTERVAL), 'YYYY-MM-DD HH24:MI:SS')
+$$;
+
+CREATE OR REPLACE FUNCTION round(number DOUBLE PRECISION, digits INTEGER) RETURNS NUMERIC LANGUAGE sql IMMUTABLE AS $$
+  SELECT pg_catalog.round(CAST(number AS NUMERIC), digits)
+$$;
