@@ -61,15 +61,12 @@ func (f *Fleet) withOrphans(ctx context.Context, free []string) ([]string, error
 	return append(free, names...), err
 }
 
-// again has conversations opened and woken, if they are this process's to open.
+// again has openAgain open and wake conversations, if they are this process's to open.
 func (f *Fleet) again(names ...string) {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, name := range names {
 		f.reopen[name] = true
-	}
-	f.mu.Unlock()
-	if len(names) > 0 {
-		f.events.set()
 	}
 }
 

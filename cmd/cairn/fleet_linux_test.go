@@ -229,3 +229,26 @@ func TestProcessThatCannotConnect(t *testing.T) {
 	second.stop()
 	first.stop()
 }
+
+// An event that this process cannot handle stays for another one, and is looked at each second, not all the time.
+func TestEventForAnotherProcess(t *testing.T) {
+	c := pgtest.New(t)
+	p := newPlatforms(t)
+	settings := fmt.Sprintf("store = %q\n", c.Address("postgres"))
+	model := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("ok") })
+	r := p.folder(settings, modelAt(model)...).start("run")
+	p.open(r)
+	check.NoError(t, c.Run("postgres", `INSERT INTO cairn.conversations (name, created_at) VALUES ('terminal:general', 1);
+		INSERT INTO cairn.events (conversation, changed) SELECT id, 0 FROM cairn.conversations`))
+	db := c.Connect("postgres", "cairn")
+	defer db.Close()
+	commits := func() (n int) {
+		t.Helper()
+		time.Sleep(2 * time.Second) // the server counts each second
+		check.NoError(t, db.QueryRow("SELECT xact_commit FROM pg_stat_database WHERE datname = 'postgres'").Scan(&n))
+		return n
+	}
+	before := commits()
+	check.That(t, commits()-before < 100, "%d transactions in two seconds without anything to do", commits()-before)
+	r.stop()
+}
