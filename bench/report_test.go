@@ -64,6 +64,7 @@ func TestReadRecordings(t *testing.T) {
 }
 
 func TestModels(t *testing.T) {
+	check.SkipUnderRace(t)
 	talk, err := inventedTalk()
 	check.Require(t, err == nil && len(talk.said) >= 100, "%d messages were invented: %v", len(talk.said), err)
 	for _, trial := range modelTrials() {
