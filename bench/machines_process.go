@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// machine is a folder in which one process after another runs the bot.
+type machine struct {
+	program
+	number      int
+	other       string // another program, that every second process runs; empty: none
+	environment []string
+	report      func(format string, args ...any) // of what must not happen
+
+	mu       sync.Mutex // guards everything below
+	process  *exec.Cmd
+	ended    chan struct{} // closed when the process has ended
+	expected bool          // somebody has ended it
+	closing  bool          // no other one follows
+	starts   int
+	spent    time.Duration // by all that have ended, on processors
+}
+
+// run starts a process, and another one whenever one has ended, until the machine is stopped.
+func (m *machine) run(ctx context.Context) error {
+	log, err := os.OpenFile(filepath.Join(m.dir, "log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	for ctx.Err() == nil {
+		if err := m.start(ctx, log); err != nil {
+			return err
+		}
+		_ = m.process.Wait() // how it ended is in its state
+		if m.hasEnded(ctx) {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (m *machine) start(ctx context.Context, log *os.File) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	cmd := m.command(ctx, "run", "--log-level", "debug")
+	if m.other != "" && m.starts%2 == 1 {
+		cmd.Path = m.other
+	}
+	cmd.Env = append(cmd.Env, m.environment...)
+	cmd.Stderr = log
+	m.process = cmd
+	m.ended = make(chan struct{})
+	m.expected = false
+	m.starts++
+	return cmd.Start()
+}
+
+// hasEnded notes the end of a process, and reports whether it was the last one.
+func (m *machine) hasEnded(ctx context.Context) bool {
+	m.mu.Lock()
+	state := m.process.ProcessState
+	m.spent += state.UserTime() + state.SystemTime()
+	surprising := !m.expected && ctx.Err() == nil
+	closing := m.closing
+	close(m.ended)
+	m.mu.Unlock()
+	if surprising {
+		m.report("%s the process %d of machine %d ended by itself: %v", clockTime(time.Now()), state.Pid(), m.number, state)
+		return sleep(ctx, time.Second) != nil
+	}
+	return closing
+}
+
+// pid returns the number of the process that runs, or has run last.
+func (m *machine) pid() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.process == nil || m.process.Process == nil {
+		return 0
+	}
+	return m.process.Process.Pid
+}
+
+// end sends a signal that ends the process, and waits until it has ended.
+func (m *machine) end(ctx context.Context, signal syscall.Signal, within time.Duration) error {
+	m.mu.Lock()
+	process := m.process
+	ended := m.ended
+	m.expected = true
+	m.mu.Unlock()
+	if err := process.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	select {
+	case <-ended:
+		if code := process.ProcessState.ExitCode(); signal == syscall.SIGTERM && code != stoppedBySignal {
+			m.report("%s the process %d of machine %d ended with %d after SIGTERM", clockTime(time.Now()), process.Process.Pid, m.number, code)
+		}
+		return nil
+	case <-time.After(within):
+		m.report("%s the process %d of machine %d did not end within %v", clockTime(time.Now()), process.Process.Pid, m.number, within)
+		return process.Process.Kill()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// stop ends the last process.
+func (m *machine) stop(ctx context.Context) error {
+	m.mu.Lock()
+	m.closing = true
+	m.mu.Unlock()
+	return m.end(ctx, syscall.SIGTERM, 2*shutdown)
+}
+
+// signal sends a signal that does not end the process.
+func (m *machine) signal(signal syscall.Signal) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.process.Process.Signal(signal)
+}
+
+func (m *machine) cpu() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.spent
+}
+
+// clockTime is a moment as the logs have it.
+func clockTime(t time.Time) string { return t.UTC().Format("15:04:05.000") }
+
+// newMachines makes n folders for processes with the same settings.
+func (r *fleetRun) newMachines(ctx context.Context, n int, settings string, environment []string) error {
+	for i := range n {
+		dir := filepath.Join(r.dir, fmt.Sprint("machine", i))
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			return err
+		}
+		m := &machine{program: program{dir}, number: i, other: r.o.with, environment: environment, report: r.report}
+		var err error
+		if i == 0 {
+			m.program, err = buildCairn(ctx, dir, settings)
+		} else {
+			err = errors.Join(os.Link(filepath.Join(r.dir, "machine0", "cairn"), filepath.Join(dir, "cairn")),
+				os.WriteFile(filepath.Join(dir, "config.toml"), []byte(settings), 0o600))
+		}
+		if err != nil {
+			return err
+		}
+		r.machines = append(r.machines, m)
+	}
+	return nil
+}

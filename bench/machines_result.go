@@ -1,0 +1,153 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// fleetResult is the result.
+type fleetResult struct {
+	Processes     int        `json:"processes"`
+	Conversations int        `json:"conversations"`
+	Minutes       float64    `json:"minutes"`
+	Asked         int        `json:"questions"`
+	Answered      int        `json:"answered"`
+	Lost          int        `json:"lost"`
+	Twice         int        `json:"answered_twice"`
+	Frozen        int        `json:"answered_twice_after_a_freeze"` // see afterFreeze
+	Disorder      int        `json:"out_of_order"`
+	Deposed       int        `json:"rows_of_a_deposed_owner"` // and other things that the triggers have noted
+	Speed         float64    `json:"turns_per_second"`
+	CPU           float64    `json:"cpu_ms_per_turn"` // of all processes, without the database
+	Gaps          []gap      `json:"gaps"`
+	Faults        []injected `json:"faults"`
+	Wrong         []string   `json:"wrong"`
+	Folder        string     `json:"folder,omitempty"` // kept for debugging
+	targets
+}
+
+// gap is the time from a question to its answer.
+type gap struct {
+	After     string  `json:"after"`
+	Questions int     `json:"questions"`
+	P50       float64 `json:"p50_ms"`
+	P99       float64 `json:"p99_ms"`
+	Max       float64 `json:"max_ms"`
+}
+
+// failure is a broken promise.
+func (r fleetResult) failure() error {
+	if len(r.Wrong) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d things are wrong, see %s; the first: %s", len(r.Wrong), r.Folder, r.Wrong[0])
+}
+
+// result compares everything, after the last process has ended.
+func (r *fleetRun) result(ctx context.Context, took time.Duration) (f fleetResult, err error) {
+	seen := r.seen()
+	v := compareAnswers(r.asked, seen, r.injected)
+	noted, err := r.guard.noted(ctx)
+	if err != nil {
+		return f, err
+	}
+	left, err := r.guard.left(ctx)
+	if err != nil {
+		return f, err
+	}
+	texts, err := r.guard.questions(ctx)
+	if err != nil {
+		return f, err
+	}
+	f = fleetResult{
+		Processes: r.o.processes, Conversations: r.o.conversations, Minutes: took.Minutes(), Asked: len(r.asked), Answered: len(v.answered),
+		Lost: len(v.lost), Twice: len(v.twice), Frozen: len(v.frozen), Disorder: len(v.disorder), Deposed: len(noted), Faults: r.injected,
+		Gaps: gapsOf(r.asked, v.answered, r.injected),
+	}
+	f.Wrong = slices.Concat(r.wrong, v.lost, v.twice, v.disorder, v.other, noted, left, unevenly(r.asked, texts))
+	if said, err := r.machines[0].command(ctx, "doctor").CombinedOutput(); err != nil {
+		f.Wrong = append(f.Wrong, "cairn doctor says "+string(said))
+	}
+	var spent time.Duration
+	for _, m := range r.machines {
+		spent += m.cpu()
+	}
+	turns := 0
+	for _, all := range seen {
+		turns += len(all)
+	}
+	f.Speed = float64(turns) / took.Seconds()
+	f.CPU = ms(spent) / float64(max(turns, 1))
+	f.judge()
+	if len(f.Wrong) > 0 {
+		f.Folder = r.dir
+		err = r.keep(ctx, f, v, seen)
+	}
+	return f, err
+}
+
+// judge compares the result with the targets; what must not happen is an error of its own.
+func (f *fleetResult) judge() {
+	for _, g := range f.Gaps {
+		most := map[string]time.Duration{"kill": killGap, "drain": drainGap}[g.After]
+		if most != 0 {
+			f.Targets = append(f.Targets, atMost("longest gap after a "+g.After+", in ms", g.Max, ms(most)))
+		}
+	}
+}
+
+// keep writes what the database and people have of the conversations in which something is wrong.
+func (r *fleetRun) keep(ctx context.Context, f fleetResult, v verdict, seen map[string][]shown) error {
+	var b strings.Builder
+	fmt.Fprintln(&b, strings.Join(f.Wrong, "\n"))
+	for _, one := range f.Faults {
+		fmt.Fprintf(&b, "%+v\n", one)
+	}
+	for place := range v.in {
+		rows, err := r.guard.rows(ctx, place)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "\n%s\n%s\n", place, rows)
+		for _, m := range seen[place] {
+			fmt.Fprintf(&b, "%s %s %s\n", clockTime(m.at), m.id, m.text)
+		}
+	}
+	return os.WriteFile(filepath.Join(r.dir, "wrong"), []byte(b.String()), 0o600)
+}
+
+// aftermath is how long after its end a fault still delays answers.
+const aftermath = 10 * time.Second
+
+// gapsOf returns how long answers took, of all questions and of those that met each kind of fault.
+func gapsOf(asked []question, answered map[int]time.Time, faults []injected) (gaps []gap) {
+	took := map[string][]time.Duration{}
+	for _, q := range asked {
+		at, there := answered[q.n]
+		if !there {
+			continue
+		}
+		met := "nothing"
+		for _, f := range faults {
+			if at.After(f.began) && q.at.Before(f.ended.Add(aftermath)) {
+				met = f.name()
+			}
+		}
+		for _, name := range []string{"", met} {
+			took[name] = append(took[name], at.Sub(q.at))
+		}
+	}
+	for name, all := range took {
+		gaps = append(gaps, gap{cmp.Or(name, "all"), len(all), quantile(all, 0.5), quantile(all, 0.99), ms(slices.Max(all))})
+	}
+	slices.SortFunc(gaps, func(a, b gap) int { return cmp.Or(cmp.Compare(b.Questions, a.Questions), cmp.Compare(a.After, b.After)) })
+	return gaps
+}
+
+
