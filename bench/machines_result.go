@@ -146,8 +146,8 @@ func gapsOf(asked []question, answered map[int]time.Time, faults []injected) (ga
 	for name, all := range took {
 		gaps = append(gaps, gap{cmp.Or(name, "all"), len(all), quantile(all, 0.5), quantile(all, 0.99), ms(slices.Max(all))})
 	}
-	slices.SortFunc(gaps, func(a, b gap) int { return cmp.Or(cmp.Compare(b.Questions, a.Questions), cmp.Compare(a.After, b.After)) })
+	slices.SortFunc(gaps, func(a, b gap) int {
+		return cmp.Or(cmp.Compare(b.Questions, a.Questions), cmp.Compare(a.After, b.After))
+	})
 	return gaps
 }
-
-

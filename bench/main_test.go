@@ -51,7 +51,7 @@ func TestCommandLine(t *testing.T) {
 	for _, args := range []string{
 		"nothing", "cost more", "cost --turns 0", "cost --turns many", "latency --turns -1", "latency --slow",
 		"latency --summary 0s", "faults --seeds 0", "recall", "recall testdata --rows 7", "recall testdata --rows many",
-		"models --turns 0", "machines", "machines --model --processes 4", "machines --model --messages 0", "machines --model --lost 8", "crash --kills 0", "crash --seed -1", "crash --on mars", "load --channels 1", "load --minutes NaN", "load --rate 0",
+		"models --turns 0", "machines --faults none", "machines --on mars", "machines --on slack,slack", "machines --conversations 7", "machines --postgres x --faults outage", "machines --model --processes 4", "machines --model --messages 0", "machines --model --lost 8", "crash --kills 0", "crash --seed -1", "crash --on mars", "load --channels 1", "load --minutes NaN", "load --rate 0",
 		"import --messages 9", "import --kills -1", "turn --turns 0", "turn --channels 0", "idle --channels 0", "start --messages 1", "retention",
 		"retention testdata --window 100", "retention testdata --window many", "picture --turns 1",
 		"prompts", "prompts testdata", "prompts testdata --model m --languages xx", "prompts testdata --model m --provider x",
