@@ -57,7 +57,8 @@ type verdict struct {
 	twice    []string
 	frozen   []string // answered twice, because a process was frozen between its last check and the request
 	disorder []string
-	other    []string // messages of the bot that are no answers
+	strange  []string // answers to what nobody asked there
+	notices  []string // messages of the bot that are no answers, as while the database is away
 	in       map[string]bool
 }
 
@@ -91,13 +92,13 @@ func (v *verdict) readPlace(place string, all []shown, where map[int]string, fau
 	for _, m := range all {
 		numbers := numbersIn(m.text)
 		if len(numbers) == 0 {
-			wrong(&v.other, "%s %s says %q", clockTime(m.at), m.id, m.text)
+			wrong(&v.notices, "%s %s says %q", clockTime(m.at), m.id, m.text)
 		}
 		for _, n := range numbers {
 			before, there := first[n]
 			switch {
 			case where[n] != place:
-				wrong(&v.other, "%s %s answers q%d, which nobody asked", clockTime(m.at), m.id, n)
+				wrong(&v.strange, "%s %s answers q%d, which nobody asked", clockTime(m.at), m.id, n)
 			case there && isAfterFreeze(m.at, faults):
 				wrong(&v.frozen, "q%d was answered by %s %s and, when a frozen process went on, by %s %s", n, clockTime(before.at), before.id, clockTime(m.at), m.id)
 			case there:

@@ -23,9 +23,11 @@ type fleetResult struct {
 	Frozen        int        `json:"answered_twice_after_a_freeze"` // see afterFreeze
 	Disorder      int        `json:"out_of_order"`
 	Deposed       int        `json:"rows_of_a_deposed_owner"` // and other things that the triggers have noted
+	Notices       []string   `json:"notices"`                 // that people see beside answers, as while the database is away
 	Speed         float64    `json:"turns_per_second"`
 	CPU           float64    `json:"cpu_ms_per_turn"` // of all processes, without the database
 	Gaps          []gap      `json:"gaps"`
+	Slowest       []string   `json:"slowest"`
 	Faults        []injected `json:"faults"`
 	Wrong         []string   `json:"wrong"`
 	Folder        string     `json:"folder,omitempty"` // kept for debugging
@@ -67,10 +69,10 @@ func (r *fleetRun) result(ctx context.Context, took time.Duration) (f fleetResul
 	}
 	f = fleetResult{
 		Processes: r.o.processes, Conversations: r.o.conversations, Minutes: took.Minutes(), Asked: len(r.asked), Answered: len(v.answered),
-		Lost: len(v.lost), Twice: len(v.twice), Frozen: len(v.frozen), Disorder: len(v.disorder), Deposed: len(noted), Faults: r.injected,
+		Lost: len(v.lost), Twice: len(v.twice), Frozen: len(v.frozen), Disorder: len(v.disorder), Deposed: len(noted), Notices: v.notices, Faults: r.injected,
 		Gaps: gapsOf(r.asked, v.answered, r.injected),
 	}
-	f.Wrong = slices.Concat(r.wrong, v.lost, v.twice, v.disorder, v.other, noted, left, unevenly(r.asked, texts))
+	f.Wrong = slices.Concat(r.wrong, v.lost, v.twice, v.disorder, v.strange, noted, left, unevenly(r.asked, texts))
 	if said, err := r.machines[0].command(ctx, "doctor").CombinedOutput(); err != nil {
 		f.Wrong = append(f.Wrong, "cairn doctor says "+string(said))
 	}
@@ -85,7 +87,11 @@ func (r *fleetRun) result(ctx context.Context, took time.Duration) (f fleetResul
 	f.Speed = float64(turns) / took.Seconds()
 	f.CPU = ms(spent) / float64(max(turns, 1))
 	f.judge()
-	if len(f.Wrong) > 0 {
+	for _, q := range slowestOf(r.asked, v.answered) {
+		f.Slowest = append(f.Slowest, fmt.Sprintf("%s q%d in %s:%s waited %v", clockTime(q.at), q.n, q.on, q.place, v.answered[q.n].Sub(q.at).Round(time.Millisecond)))
+		v.in[q.on+":"+q.place] = true
+	}
+	if len(f.Wrong) > 0 || unmet(f.Targets) != nil {
 		f.Folder = r.dir
 		err = r.keep(ctx, f, v, seen)
 	}
@@ -150,4 +156,11 @@ func gapsOf(asked []question, answered map[int]time.Time, faults []injected) (ga
 		return cmp.Or(cmp.Compare(b.Questions, a.Questions), cmp.Compare(a.After, b.After))
 	})
 	return gaps
+}
+
+// slowestOf returns the questions that waited longest for their answer.
+func slowestOf(asked []question, answered map[int]time.Time) []question {
+	waited := func(q question) time.Duration { return answered[q.n].Sub(q.at) } // negative if there is no answer
+	all := slices.SortedFunc(slices.Values(asked), func(a, b question) int { return cmp.Compare(waited(b), waited(a)) })
+	return slices.DeleteFunc(all[:min(len(all), 10)], func(q question) bool { return waited(q) < 0 })
 }

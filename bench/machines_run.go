@@ -56,7 +56,7 @@ model = "test-model"
 
 func runFleet(ctx context.Context, s *screen, o fleetOptions) (result fleetResult, err error) {
 	r := &fleetRun{o: o, random: rand.New(rand.NewPCG(o.seed, 3)), venues: map[string]venue{}}
-	defer func() { err = errors.Join(err, r.close(len(result.Wrong) > 0)) }()
+	defer func() { err = errors.Join(err, r.close(result.Folder != "")) }()
 	s.progress("cairn is being built, and the database started")
 	if err := r.open(ctx); err != nil {
 		return result, err

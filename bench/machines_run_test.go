@@ -37,22 +37,22 @@ func TestAnswersAreCompared(t *testing.T) {
 	three := shown{"3", "The answer to q3: yes", at(3)}
 	for name, test := range map[string]struct {
 		a, b []shown
-		want string // what is wrong: lost, twice, after a freeze, out of order, other
+		want string // what is wrong: lost, twice, after a freeze, out of order, strange, notices
 	}{
-		"nothing":                       {a: []shown{one, two}, b: []shown{three}, want: "0 0 0 0 0"},
-		"one answer for two":            {a: []shown{{"1", "The answer to q1 and q2: yes", at(2)}}, b: []shown{three}, want: "0 0 0 0 0"},
-		"a lost answer":                 {a: []shown{one}, b: []shown{three}, want: "1 0 0 0 0"},
-		"a doubled answer":              {a: []shown{one, two, two}, b: []shown{three}, want: "0 1 0 0 0"},
-		"a doubled answer in one":       {a: []shown{one, {"2", "The answer to q1 and q2: yes", at(2)}}, b: []shown{three}, want: "0 1 0 0 0"},
-		"one more after a freeze":       {a: []shown{one, two}, b: []shown{three, {"4", three.text, at(61)}}, want: "0 0 1 0 0"},
-		"one more long after a freeze":  {a: []shown{one, two}, b: []shown{three, {"4", three.text, at(99)}}, want: "0 1 0 0 0"},
-		"swapped answers":               {a: []shown{two, one}, b: []shown{three}, want: "0 0 0 1 0"},
-		"an answer elsewhere":           {a: []shown{one, two, three}, b: []shown{three}, want: "0 0 0 0 1"},
-		"an answer to nobody":           {a: []shown{one, two, {"4", "The answer to q9: no", at(3)}}, b: []shown{three}, want: "0 0 0 0 1"},
-		"words about a failure instead": {a: []shown{one, {"2", "The model does not answer.", at(2)}}, b: []shown{three}, want: "1 0 0 0 1"},
+		"nothing":                       {a: []shown{one, two}, b: []shown{three}, want: "0 0 0 0 0 0"},
+		"one answer for two":            {a: []shown{{"1", "The answer to q1 and q2: yes", at(2)}}, b: []shown{three}, want: "0 0 0 0 0 0"},
+		"a lost answer":                 {a: []shown{one}, b: []shown{three}, want: "1 0 0 0 0 0"},
+		"a doubled answer":              {a: []shown{one, two, two}, b: []shown{three}, want: "0 1 0 0 0 0"},
+		"a doubled answer in one":       {a: []shown{one, {"2", "The answer to q1 and q2: yes", at(2)}}, b: []shown{three}, want: "0 1 0 0 0 0"},
+		"one more after a freeze":       {a: []shown{one, two}, b: []shown{three, {"4", three.text, at(61)}}, want: "0 0 1 0 0 0"},
+		"one more long after a freeze":  {a: []shown{one, two}, b: []shown{three, {"4", three.text, at(99)}}, want: "0 1 0 0 0 0"},
+		"swapped answers":               {a: []shown{two, one}, b: []shown{three}, want: "0 0 0 1 0 0"},
+		"an answer elsewhere":           {a: []shown{one, two, three}, b: []shown{three}, want: "0 0 0 0 1 0"},
+		"an answer to nobody":           {a: []shown{one, two, {"4", "The answer to q9: no", at(3)}}, b: []shown{three}, want: "0 0 0 0 1 0"},
+		"words about a failure instead": {a: []shown{one, {"2", "The model does not answer.", at(2)}}, b: []shown{three}, want: "1 0 0 0 0 1"},
 	} {
 		v := compareAnswers(asked, map[string][]shown{"discord:a": test.a, "slack:b": test.b}, faults)
-		got := fmt.Sprint(len(v.lost), len(v.twice), len(v.frozen), len(v.disorder), len(v.other))
+		got := fmt.Sprint(len(v.lost), len(v.twice), len(v.frozen), len(v.disorder), len(v.strange), len(v.notices))
 		check.Equal(t, name, got, test.want)
 	}
 	check.EqualAll(t, "the transcript", unevenly(asked, []string{"q1: a", "q3: b", "q3: b"}), []string{

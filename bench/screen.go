@@ -58,8 +58,8 @@ func (s *screen) conclude(asJSON bool, r result) (err error) {
 	} else {
 		_, err = fmt.Fprint(s.out, reportOf(r))
 	}
-	if f, ok := r.(failing); ok {
-		err = errors.Join(err, f.failure())
+	if f, ok := r.(failing); ok && f.failure() != nil { // whatever the targets are
+		return errors.Join(err, f.failure())
 	}
 	return errors.Join(err, unmet(r.goals()))
 }
