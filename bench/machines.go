@@ -25,7 +25,7 @@ Most of the faults of processes meet the one that receives the messages.
 At the end, what people see, the transcript and what triggers in the database have noted are compared. A question that is lost,
 answered twice or out of order, and a row written by a process that does not own the conversation end with exit code 1, and keep the
 folder with the logs. Counted apart: an answer that a frozen process repeats when it goes on, because it was frozen between its last
-check and the request. Targets: an answer within %v after a kill, within %v after a drain.
+check and the request. Targets: an answer within %v after a kill, within %v after a drain, the model's time included.
 
 Machines --model visits every state of a model of several processes on one PostgreSQL database, which take
 conversations over from each other while processes are killed and paused, clocks jump and answers are lost;
@@ -35,8 +35,9 @@ Time and memory grow about three- to tenfold with each message and fault; a stat
 const (
 	freezeLasts = time.Minute
 	outageLasts = 30 * time.Second
-	killGap     = channel.LeaseLasts + 2*time.Second
-	drainGap    = time.Second
+	modelLasts  = (200 + slowRest) * time.Millisecond
+	killGap     = channel.LeaseLasts + 2*time.Second + modelLasts
+	drainGap    = time.Second + modelLasts
 )
 
 // fleetOptions are the flags of a run.

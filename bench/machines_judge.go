@@ -36,16 +36,23 @@ func answerQuestions(x *llmtest.Exchange, random *rand.Rand) {
 		}
 		numbers = append(these, numbers...)
 	}
-	pause := func() bool { return x.Wait(time.Duration(50+random.IntN(150)) * time.Millisecond) }
-	if !pause() {
+	pause := func(longest int) bool { return x.Wait(time.Duration(longest/4+random.IntN(longest*3/4)) * time.Millisecond) }
+	if !pause(200) {
 		return
 	}
 	x.Piece("The answer to " + strings.Join(numbers, " and ") + ":")
-	if !pause() {
+	rest := 200
+	if random.IntN(8) == 0 {
+		rest = slowRest // then people see the beginning first
+	}
+	if !pause(rest) {
 		return
 	}
 	x.Say(" " + text(random, 10))
 }
+
+// slowRest is what the model takes at most to finish an answer that it has begun, in ms.
+const slowRest = 2000
 
 // afterFreeze is how soon a process that was frozen sends the request before which it was stopped.
 const afterFreeze = 2 * time.Second

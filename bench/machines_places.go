@@ -27,6 +27,7 @@ type venue interface {
 type shown struct {
 	id, text string
 	at       time.Time
+	edited   *time.Time // last; nil: never, or the platform does not tell
 }
 
 // venues opens the double of a platform with n channels; n is more than three.
@@ -54,7 +55,7 @@ func manyOnDiscord(n int) venue {
 func (d *discordSide) shown(place string) (all []shown) {
 	for _, m := range d.Sent(path.Base(place)) {
 		if !m.Deleted {
-			all = append(all, shown{m.ID, m.Content, m.Timestamp})
+			all = append(all, shown{m.ID, m.Content, m.Timestamp, m.EditedTimestamp})
 		}
 	}
 	return all
@@ -77,7 +78,7 @@ func manyOnSlack(n int) venue {
 func (s *slackSide) shown(place string) (all []shown) {
 	for _, m := range s.Messages(chat.ParsePlace("slack:" + place).Channel) {
 		if m.BotID == slacktest.BotID && m.OnlyFor == "" {
-			all = append(all, shown{m.TS, m.Shown(), slackTime(m.TS)})
+			all = append(all, shown{id: m.TS, text: m.Shown(), at: slackTime(m.TS)})
 		}
 	}
 	return all

@@ -122,7 +122,11 @@ func (r *fleetRun) keep(ctx context.Context, f fleetResult, v verdict, seen map[
 		}
 		fmt.Fprintf(&b, "\n%s\n%s\n", place, rows)
 		for _, m := range seen[place] {
-			fmt.Fprintf(&b, "%s %s %s\n", clockTime(m.at), m.id, m.text)
+			edited := ""
+			if m.edited != nil {
+				edited = " edited " + clockTime(*m.edited)
+			}
+			fmt.Fprintf(&b, "%s%s %s %s\n", clockTime(m.at), edited, m.id, m.text)
 		}
 	}
 	return os.WriteFile(filepath.Join(r.dir, "wrong"), []byte(b.String()), 0o600)

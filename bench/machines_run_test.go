@@ -32,24 +32,24 @@ func TestAnswersAreCompared(t *testing.T) {
 	at := func(second int) time.Time { return start.Add(time.Duration(second) * time.Second) }
 	asked := []question{{1, "discord", "a", at(0)}, {2, "discord", "a", at(1)}, {3, "slack", "b", at(2)}}
 	faults := []injected{{Kind: "freeze", began: at(3), ended: at(60)}}
-	one := shown{"1", "The answer to q1: yes", at(1)}
-	two := shown{"2", "The answer to q2: no", at(2)}
-	three := shown{"3", "The answer to q3: yes", at(3)}
+	one := shown{id: "1", text: "The answer to q1: yes", at: at(1)}
+	two := shown{id: "2", text: "The answer to q2: no", at: at(2)}
+	three := shown{id: "3", text: "The answer to q3: yes", at: at(3)}
 	for name, test := range map[string]struct {
 		a, b []shown
 		want string // what is wrong: lost, twice, after a freeze, out of order, strange, notices
 	}{
 		"nothing":                       {a: []shown{one, two}, b: []shown{three}, want: "0 0 0 0 0 0"},
-		"one answer for two":            {a: []shown{{"1", "The answer to q1 and q2: yes", at(2)}}, b: []shown{three}, want: "0 0 0 0 0 0"},
+		"one answer for two":            {a: []shown{{id: "1", text: "The answer to q1 and q2: yes", at: at(2)}}, b: []shown{three}, want: "0 0 0 0 0 0"},
 		"a lost answer":                 {a: []shown{one}, b: []shown{three}, want: "1 0 0 0 0 0"},
 		"a doubled answer":              {a: []shown{one, two, two}, b: []shown{three}, want: "0 1 0 0 0 0"},
-		"a doubled answer in one":       {a: []shown{one, {"2", "The answer to q1 and q2: yes", at(2)}}, b: []shown{three}, want: "0 1 0 0 0 0"},
-		"one more after a freeze":       {a: []shown{one, two}, b: []shown{three, {"4", three.text, at(61)}}, want: "0 0 1 0 0 0"},
-		"one more long after a freeze":  {a: []shown{one, two}, b: []shown{three, {"4", three.text, at(99)}}, want: "0 1 0 0 0 0"},
+		"a doubled answer in one":       {a: []shown{one, {id: "2", text: "The answer to q1 and q2: yes", at: at(2)}}, b: []shown{three}, want: "0 1 0 0 0 0"},
+		"one more after a freeze":       {a: []shown{one, two}, b: []shown{three, {id: "4", text: three.text, at: at(61)}}, want: "0 0 1 0 0 0"},
+		"one more long after a freeze":  {a: []shown{one, two}, b: []shown{three, {id: "4", text: three.text, at: at(99)}}, want: "0 1 0 0 0 0"},
 		"swapped answers":               {a: []shown{two, one}, b: []shown{three}, want: "0 0 0 1 0 0"},
 		"an answer elsewhere":           {a: []shown{one, two, three}, b: []shown{three}, want: "0 0 0 0 1 0"},
-		"an answer to nobody":           {a: []shown{one, two, {"4", "The answer to q9: no", at(3)}}, b: []shown{three}, want: "0 0 0 0 1 0"},
-		"words about a failure instead": {a: []shown{one, {"2", "The model does not answer.", at(2)}}, b: []shown{three}, want: "1 0 0 0 0 1"},
+		"an answer to nobody":           {a: []shown{one, two, {id: "4", text: "The answer to q9: no", at: at(3)}}, b: []shown{three}, want: "0 0 0 0 1 0"},
+		"words about a failure instead": {a: []shown{one, {id: "2", text: "The model does not answer.", at: at(2)}}, b: []shown{three}, want: "1 0 0 0 0 1"},
 	} {
 		v := compareAnswers(asked, map[string][]shown{"discord:a": test.a, "slack:b": test.b}, faults)
 		got := fmt.Sprint(len(v.lost), len(v.twice), len(v.frozen), len(v.disorder), len(v.strange), len(v.notices))
@@ -77,7 +77,7 @@ func TestGaps(t *testing.T) {
 	r := fleetResult{Gaps: gaps}
 	r.judge()
 	check.NoError(t, unmet(r.Targets))
-	r.Gaps[2].Max = 8001
+	r.Gaps[2].Max = ms(killGap) + 1
 	r.Targets = nil
 	r.judge()
 	check.ErrorContains(t, "the targets", unmet(r.Targets), "longest gap after a kill")
