@@ -36,7 +36,9 @@ func answerQuestions(x *llmtest.Exchange, random *rand.Rand) {
 		}
 		numbers = append(these, numbers...)
 	}
-	pause := func(longest int) bool { return x.Wait(time.Duration(longest/4+random.IntN(longest*3/4)) * time.Millisecond) }
+	pause := func(longest int) bool {
+		return x.Wait(time.Duration(longest/4+random.IntN(longest*3/4)) * time.Millisecond)
+	}
 	if !pause(200) {
 		return
 	}
