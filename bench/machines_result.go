@@ -20,7 +20,7 @@ type fleetResult struct {
 	Answered      int        `json:"answered"`
 	Lost          int        `json:"lost"`
 	Twice         int        `json:"answered_twice"`
-	Frozen        int        `json:"answered_twice_after_a_freeze"` // see afterFreeze
+	Frozen        []string   `json:"answered_twice_after_a_freeze"` // see afterFreeze
 	Disorder      int        `json:"out_of_order"`
 	Deposed       int        `json:"rows_of_a_deposed_owner"` // and other things that the triggers have noted
 	Notices       []string   `json:"notices"`                 // that people see beside answers, as while the database is away
@@ -69,7 +69,7 @@ func (r *fleetRun) result(ctx context.Context, took time.Duration) (f fleetResul
 	}
 	f = fleetResult{
 		Processes: r.o.processes, Conversations: r.o.conversations, Minutes: took.Minutes(), Asked: len(r.asked), Answered: len(v.answered),
-		Lost: len(v.lost), Twice: len(v.twice), Frozen: len(v.frozen), Disorder: len(v.disorder), Deposed: len(noted), Notices: v.notices, Faults: r.injected,
+		Lost: len(v.lost), Twice: len(v.twice), Frozen: v.frozen, Disorder: len(v.disorder), Deposed: len(noted), Notices: v.notices, Faults: r.injected,
 		Gaps: gapsOf(r.asked, v.answered, r.injected),
 	}
 	f.Wrong = slices.Concat(r.wrong, v.lost, v.twice, v.disorder, v.strange, noted, left, unevenly(r.asked, texts))
