@@ -16,7 +16,7 @@ const machinesHelp = `Machines runs several processes of the shipped program on 
 doubles of Discord and Slack and a scripted model. People write in many channels at a steady rate, each message a question of its own,
 while something goes wrong every few seconds, by turns:
   kill     a process is killed, and a new one starts
-  freeze   a process is stopped for %v, and goes on
+  freeze   a process is stopped for --freeze, longer than its lease of %v, and goes on
   drain    a process is stopped by SIGTERM, and a new one starts, as in a rolling upgrade: --with names a second program
   restart  the database restarts
   outage   the database is away for %v
@@ -33,7 +33,6 @@ package testkit/fleetmodel describes it. A broken rule ends the search, with the
 Time and memory grow about three- to tenfold with each message and fault; a state takes about 30 bytes.`
 
 const (
-	freezeLasts = time.Minute
 	outageLasts = 30 * time.Second
 	modelLasts  = (200 + slowRest) * time.Millisecond
 	killGap     = channel.LeaseLasts + 2*time.Second + modelLasts
@@ -44,6 +43,7 @@ const (
 type fleetOptions struct {
 	processes, conversations int
 	rate, minutes            float64
+	freeze                   time.Duration
 	faults, on               []string
 	with, postgres           string
 	seed                     uint64
@@ -53,7 +53,7 @@ func newMachines() *benchmark {
 	var o fleetOptions
 	var bounds fleetmodel.Bounds
 	var model bool
-	help := fmt.Sprintf(machinesHelp, freezeLasts, outageLasts, killGap, drainGap)
+	help := fmt.Sprintf(machinesHelp, channel.LeaseLasts, outageLasts, killGap, drainGap)
 	b := newBenchmark("machines", "Check several processes on one database", help, func(ctx context.Context, s *screen, _ []string) (result, error) {
 		if model {
 			return searchModel(ctx, s, bounds)
@@ -67,6 +67,8 @@ func newMachines() *benchmark {
 	b.Flags().Float64Var(&o.minutes, "minutes", 10, "`N` minutes, without the start and the rest at the end")
 	within(b, "minutes", &o.minutes, 0.05, 10_000)
 	b.Flags().StringSliceVar(&o.faults, "faults", namesOf(machineFaults), "`LIST` of what goes wrong, by turns")
+	b.Flags().DurationVar(&o.freeze, "freeze", time.Minute, "freeze a process for `TIME`")
+	within(b, "freeze", &o.freeze, time.Second, time.Hour)
 	b.Flags().StringSliceVar(&o.on, "on", []string{"discord", "slack"}, "`LIST` of platforms")
 	b.Flags().StringVar(&o.with, "with", "", "`PATH` of another program, which a process runs after every second fault")
 	b.Flags().StringVar(&o.postgres, "postgres", "", "`ADDRESS` of a database, which then meets no faults; the schema "+fleetSchema+" there is removed")

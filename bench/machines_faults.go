@@ -26,11 +26,11 @@ var machineFaults = []machineFault{
 	{name: "restart", lasts: time.Second, ofDatabase: true, do: func(ctx context.Context, r *fleetRun, _ *machine) error {
 		return r.withoutDatabase(ctx, 0)
 	}},
-	{name: "freeze", lasts: freezeLasts, do: func(ctx context.Context, _ *fleetRun, m *machine) error {
+	{name: "freeze", do: func(ctx context.Context, r *fleetRun, m *machine) error {
 		if err := m.signal(syscall.SIGSTOP); err != nil {
 			return err
 		}
-		if err := sleep(ctx, freezeLasts); err != nil {
+		if err := sleep(ctx, r.o.freeze); err != nil {
 			return err
 		}
 		return m.signal(syscall.SIGCONT)
@@ -101,7 +101,11 @@ func (r *fleetRun) fail(ctx context.Context, until time.Time) error {
 func (r *fleetRun) nextFault(n int, left time.Duration) *machineFault {
 	for i := range r.o.faults {
 		f := faultNamed(r.o.faults[(n+i)%len(r.o.faults)])
-		if left > max(f.lasts, time.Second) {
+		lasts := max(f.lasts, time.Second)
+		if f.name == "freeze" {
+			lasts = r.o.freeze
+		}
+		if left > lasts {
 			return f
 		}
 	}

@@ -99,6 +99,9 @@ func (v *verdict) readPlace(place string, all []shown, where map[int]string, fau
 		v.in[place] = true
 	}
 	for _, m := range all {
+		if m.deleted {
+			continue
+		}
 		numbers := numbersIn(m.text)
 		if len(numbers) == 0 {
 			wrong(&v.notices, "%s %s says %q", clockTime(m.at), m.id, m.text)

@@ -23,11 +23,12 @@ type venue interface {
 	Close()
 }
 
-// shown is a message of the bot that people see in a place.
+// shown is a message of the bot that people see in a place, or saw.
 type shown struct {
 	id, text string
 	at       time.Time
 	edited   *time.Time // last; nil: never, or the platform does not tell
+	deleted  bool       // people do not see it any more
 }
 
 // venues opens the double of a platform with n channels; n is more than three.
@@ -54,9 +55,7 @@ func manyOnDiscord(n int) venue {
 
 func (d *discordSide) shown(place string) (all []shown) {
 	for _, m := range d.Sent(path.Base(place)) {
-		if !m.Deleted {
-			all = append(all, shown{m.ID, m.Content, m.Timestamp, m.EditedTimestamp})
-		}
+		all = append(all, shown{m.ID, m.Content, m.Timestamp, m.EditedTimestamp, m.Deleted})
 	}
 	return all
 }

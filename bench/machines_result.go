@@ -126,6 +126,9 @@ func (r *fleetRun) keep(ctx context.Context, f fleetResult, v verdict, seen map[
 			if m.edited != nil {
 				edited = " edited " + clockTime(*m.edited)
 			}
+			if m.deleted {
+				edited += " deleted"
+			}
 			fmt.Fprintf(&b, "%s%s %s %s\n", clockTime(m.at), edited, m.id, m.text)
 		}
 	}

@@ -46,6 +46,8 @@ func TestAnswersAreCompared(t *testing.T) {
 		"a doubled answer in one":       {a: []shown{one, {id: "2", text: "The answer to q1 and q2: yes", at: at(2)}}, b: []shown{three}, want: "0 1 0 0 0 0"},
 		"one more after a freeze":       {a: []shown{one, two}, b: []shown{three, {id: "4", text: three.text, at: at(61)}}, want: "0 0 1 0 0 0"},
 		"one more long after a freeze":  {a: []shown{one, two}, b: []shown{three, {id: "4", text: three.text, at: at(99)}}, want: "0 1 0 0 0 0"},
+		"a doubled answer, deleted":     {a: []shown{one, two, {id: "3", text: two.text, at: at(3), deleted: true}}, b: []shown{three}, want: "0 0 0 0 0 0"},
+		"a deleted answer":              {a: []shown{one, {id: "2", text: two.text, at: at(2), deleted: true}}, b: []shown{three}, want: "1 0 0 0 0 0"},
 		"swapped answers":               {a: []shown{two, one}, b: []shown{three}, want: "0 0 0 1 0 0"},
 		"an answer elsewhere":           {a: []shown{one, two, three}, b: []shown{three}, want: "0 0 0 0 1 0"},
 		"an answer to nobody":           {a: []shown{one, two, {id: "4", text: "The answer to q9: no", at: at(3)}}, b: []shown{three}, want: "0 0 0 0 1 0"},
