@@ -5,6 +5,7 @@ package discord
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -55,7 +56,7 @@ func (p *streamedPiece) note(m message, text string) {
 // Reply returns the writer of one reply.
 func (p *poster) Reply(conversation string, to []string) channel.Writer {
 	w := &writer{poster: p, conversation: conversation, channel: channelID(conversation), to: to}
-	w.key = nonce("stream", w.channel, to, time.Now().UnixNano())
+	w.key = nonce("stream", w.channel, to, fmt.Sprint(time.Now().UnixNano())) // in words: %q writes one rune for all large numbers
 	w.Stream = platform.NewStream(p.base.Work, w.typing, p.pauses.firstPost, w.showText)
 	return w
 }
