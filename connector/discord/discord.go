@@ -113,7 +113,7 @@ func assemble(o Options, base *platform.Base) *Discord {
 	}
 	d.files = &platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.rest.fetch}
 	translator := &translator{state: d.state, files: d.files}
-	d.history = &history{base: base, rest: d.rest, state: d.state, translator: translator, started: time.Now()}
+	d.history = &history{base: base, rest: d.rest, state: d.state, translator: translator}
 	d.poster = &poster{base: base, rest: d.rest, state: d.state, pauses: d.pauses, history: d.history}
 	commands := &commands{base: base, rest: d.rest, state: d.state, queue: d.queue, poster: d.poster}
 	known := &known{}
@@ -135,6 +135,7 @@ const silentHint = "check that a firewall or proxy lets HTTPS and WebSockets to 
 
 // Run serves Discord until ctx is done, then returns nil; or an error that says what a person has to fix. It runs only once.
 func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
+	d.history.started = time.Now() // not earlier: while this process stood by, another one answered
 	return d.Serve(ctx, hub, d.rest.client, d.shards.supervise)
 }
 

@@ -128,10 +128,9 @@ func TestAReplyIsSentOnceTheConnectorRuns(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
 	m := r.Say(r.square, r.ann.ID, "question")
 	r.open()
-	for i, text := range []string{"the first half", "the second ha"} { // streamed by an earlier process
+	for i, text := range []string{"the first half", "the second ha"} { // streamed by an earlier process, while this one stood by
 		check.Must(r.connector.poster.create(r.ctx, r.square, newPost(r.square, text, replyTarget(i, []string{m.ID}), nonce(text)), false))(t)
 	}
-	r.connector.history.started = time.Now().Add(time.Second)
 	sent := make(chan error, 1)
 	go func() {
 		_, err := r.connector.Reply(r.place(r.square), []string{m.ID}).Send(r.ctx, channel.Piece{Reply: "r", Parts: 1, Text: "The answer.", To: []string{m.ID}})
