@@ -69,10 +69,10 @@ func (r *fleetRun) result(ctx context.Context, took time.Duration) (f fleetResul
 	}
 	f = fleetResult{
 		Processes: r.o.processes, Conversations: r.o.conversations, Minutes: took.Minutes(), Asked: len(r.asked), Answered: len(v.answered),
-		Lost: len(v.lost), Twice: len(v.twice), Frozen: v.frozen, Disorder: len(v.disorder), Deposed: len(noted), Notices: v.notices, Faults: r.injected,
+		Lost: len(v.lost), Twice: len(v.twice), Frozen: append([]string{}, v.frozen...), Disorder: len(v.disorder), Deposed: len(noted), Notices: v.notices, Faults: r.injected,
 		Gaps: gapsOf(r.asked, v.answered, r.injected),
 	}
-	f.Wrong = slices.Concat(r.wrong, v.lost, v.twice, v.disorder, v.strange, noted, left, unevenly(r.asked, texts))
+	f.Wrong = append([]string{}, slices.Concat(r.wrong, v.lost, v.twice, v.disorder, v.strange, noted, left, unevenly(r.asked, texts))...)
 	if said, err := r.machines[0].command(ctx, "doctor").CombinedOutput(); err != nil {
 		f.Wrong = append(f.Wrong, "cairn doctor says "+string(said))
 	}
