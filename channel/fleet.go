@@ -31,6 +31,7 @@ type Fleet struct {
 	deposed context.CancelCauseFunc // ends it
 
 	leaving atomic.Bool // the process takes on nothing new
+	stops   atomic.Bool // it knows that it is to stop
 	orphans atomic.Bool // a process may have ended with work that is to be taken over
 	events  signal      // others may have written something
 	members signal      // a process may have joined, left or ended
@@ -116,7 +117,7 @@ func (f *Fleet) keep(ctx context.Context) {
 			f.hub.o.Log.Info("renew_lease_recovered")
 		}
 		over.Reset(time.Until(f.lease.Until()))
-		if f.lease.Self().Draining && !f.isLeaving() {
+		if f.lease.Self().Draining && f.stops.CompareAndSwap(false, true) {
 			f.hub.o.Log.Info("asked_to_stop")
 			f.deposed(ErrDrained)
 		}
@@ -216,6 +217,7 @@ func (f *Fleet) Leave(ctx context.Context) (others bool) {
 		others = others || p.ID != f.lease.ID() && !p.Draining
 	}
 	f.leaving.Store(others)
+	f.stops.Store(true)
 	if err := f.lease.Leave(ctx); err != nil {
 		f.hub.o.Log.Warn("leave_failed", "effect", "others wait until this process has ended", "error", err)
 	}
@@ -270,7 +272,8 @@ func (f *Fleet) handOverAll(ctx context.Context, match func(name string) bool) e
 // handOver releases a conversation and its tasks once nothing runs in them.
 func (f *Fleet) handOver(ctx context.Context, family []*conversation) error {
 	for _, c := range family {
-		if err := c.until(ctx, c.workDone); err != nil && !errors.Is(err, ErrClosed) {
+		quiet := func() (bool, error) { return c.turn.Load() == nil && c.sender.idle(), nil }
+		if err := c.until(ctx, quiet); err != nil && !errors.Is(err, ErrClosed) { // who waits for history need not have it
 			return err
 		}
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"sync"
+	"time"
 
 	"cairn/store"
 )
@@ -29,6 +31,9 @@ func (i *incident) stall(ctx context.Context, in *voice, awaited string, again b
 		i.notify(ctx, in, err, "I cannot read or write my database right now. I will keep trying, and answer when I can.", awaited)
 	}
 }
+
+// unwellPrefix starts the ids of notices of a failure, each of which is a message of its own.
+const unwellPrefix = "unwell-"
 
 // begin adds a conversation, and returns the log level: a warning for the first.
 func (i *incident) begin(conversation string) slog.Level {
@@ -59,7 +64,7 @@ func (i *incident) notify(ctx context.Context, in *voice, err error, otherwise s
 	i.notified[in.name] = true
 	i.mu.Unlock()
 	if !known {
-		in.say(ctx, "unwell", databaseWords(err, otherwise), to...)
+		in.say(ctx, unwellPrefix+strconv.FormatInt(time.Now().UnixNano(), 36), databaseWords(err, otherwise), to...)
 	}
 }
 

@@ -169,8 +169,10 @@ func (f *Fleet) dropAll() {
 // isLeaving reports whether this process takes on nothing new.
 func (f *Fleet) isLeaving() bool { return f != nil && f.leaving.Load() }
 
-// mayAct reports whether nobody can have taken over what this process owns: what is sent cannot be fenced.
-func (f *Fleet) mayAct() bool { return f == nil || time.Now().Before(f.lease.Until()) }
+// MayAct reports whether nobody can have taken over what this process owns: what is sent to a platform cannot be fenced.
+func (f *Fleet) MayAct() bool {
+	return f == nil || time.Now().Before(f.lease.Until()) && !errors.Is(context.Cause(f.member), store.ErrEnded)
+}
 
 // left gives up a conversation that has left memory, if none of its tasks is open, nor the conversation of people above it.
 func (f *Fleet) left(c *conversation) {

@@ -135,7 +135,7 @@ func (s *sender) sendOne(ctx context.Context, piece store.Piece) (err error) {
 	if piece.Row != s.sent && !piece.Sending {
 		err = s.records.Outbox().Sending(ctx, piece.Row)
 	}
-	if !s.fleet.mayAct() {
+	if !s.fleet.MayAct() {
 		return store.ErrOwned // perhaps: the lease is over
 	}
 	if piece.Row != s.sent && err == nil {

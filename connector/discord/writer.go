@@ -242,6 +242,9 @@ func (w *writer) Cancel() {
 	ctx, cancel := context.WithTimeout(w.base.Work.Ctx, deleteTimeout)
 	defer cancel()
 	err := w.base.Work.Wait(ctx)
+	if err == nil && !w.base.Work.MayAnswer() {
+		return
+	}
 	if err == nil {
 		err = w.adopt(ctx, "")
 	}

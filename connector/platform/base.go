@@ -127,6 +127,7 @@ func (b *Base) ClockFacts() []string {
 // Serve calls supervise, which returns when ctx is done, or with an error to fix. All goroutines end before it returns.
 func (b *Base) Serve(ctx context.Context, hub *channel.Hub, client *http.Client, supervise func(ctx context.Context) error) error {
 	b.Hub = hub
+	b.Work.May = func() bool { return channel.FleetOf(hub).MayAct() }
 	b.Work.Start(func(ctx context.Context) { b.keepRechecking(ctx, &b.Link) })
 	err := supervise(ctx)
 	b.Work.Close()
@@ -150,7 +151,7 @@ func (b *Base) Deliver(ctx context.Context, conversation string, messages ...cha
 
 // Store repeats a call to the hub until it succeeds or is refused, or until ctx or the hub ends. A queue waits for it.
 func (b *Base) Store(ctx context.Context, call func() error) (stored bool) {
-	Retry(ctx, Backoff{First: time.Second, Max: time.Minute}, func() (done bool) {
+	Retry(ctx, Backoff{First: time.Second, Max: maxPause}, func() (done bool) {
 		err := call()
 		stored = err == nil || errors.Is(err, channel.ErrRefused)
 		switch {

@@ -224,6 +224,23 @@ func following(t *testing.T, waits ...time.Duration) (s *Stream, g *Group, shown
 	return s, g, shown
 }
 
+// A process that has lost its conversations shows nothing that it still had.
+func TestAStreamOfALostConversationShowsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, g, shown := following(t)
+		may := true
+		g.May = func() bool { return may }
+		s.Show("a")
+		time.Sleep(time.Minute)
+		s.Show("b")
+		may = false
+		time.Sleep(time.Hour)
+		s.Stop()
+		g.Close()
+		check.EqualAll(t, "it showed", *shown, []string{"a"})
+	})
+}
+
 func TestAStreamShowsTheNewestText(t *testing.T) {
 	for claim, c := range map[string]struct {
 		waits []time.Duration

@@ -94,6 +94,9 @@ func (s *Stream) follow(ctx context.Context) {
 		case <-s.changed: // the text came during the pause: show gets it now
 		default:
 		}
+		if !s.group.MayAnswer() {
+			return
+		}
 		delay, more = s.show(ctx, *s.text.Load())
 	}
 }

@@ -15,6 +15,7 @@ type Group struct {
 	Opened chan struct{}           // closed by Open
 	Ctx    context.Context         // of the goroutines
 	Cancel context.CancelCauseFunc // ends Ctx
+	May    func() bool             // see MayAnswer; set before Open
 
 	log     *slog.Logger
 	running sync.WaitGroup
@@ -43,6 +44,10 @@ func (g *Group) Wait(ctx context.Context) error {
 		return ctx.Err()
 	}
 }
+
+// MayAnswer reports whether this process still may show, change or remove an answer. One that was frozen, or cut off from its database,
+// has lost its conversations to another process, which may have taken over what was shown. Call it right before a request, after Wait.
+func (g *Group) MayAnswer() bool { return g.May == nil || g.May() }
 
 // Start runs f in a goroutine. It returns false if the group's context has ended.
 func (g *Group) Start(f func(ctx context.Context)) bool {

@@ -99,10 +99,13 @@ func (w *writer) Cancel() {
 	w.Stop()
 	ctx, cancel := context.WithTimeout(w.base.Work.Ctx, callTimeout)
 	defer cancel()
-	if err := w.adoptUnsent(ctx); err != nil {
+	err := w.adoptUnsent(ctx)
+	if err != nil {
 		w.base.Log.Debug("delete_draft_failed", "error", err)
 	}
-	w.deleteDraft(ctx)
+	if w.base.Work.MayAnswer() {
+		w.deleteDraft(ctx)
+	}
 	w.removed.Wait()
 }
 
