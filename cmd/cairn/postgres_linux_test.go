@@ -158,6 +158,8 @@ func TestServerStopsUnderABot(t *testing.T) {
 	check.That(t, ready == 503 && strings.Contains(said, `"part":"database","ok":false`), "ready without a database: %d, %s", ready, said)
 	check.NoError(t, c.Up())
 	p.answered(r, "Here I am.", 2)
+	p.wait(r, p.onDiscord, "I cannot store your message right now. I will keep trying") // the answer has not taken its place
+	p.wait(r, p.onSlack, "I cannot store your message right now. I will keep trying")
 	p.sayOnBoth("three")
 	p.answered(r, "Here I am.", 3)
 	r.stop()
