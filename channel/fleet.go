@@ -18,8 +18,9 @@ const (
 	// LeaseLasts is how long a process may be silent before others take over its conversations.
 	LeaseLasts = 6 * time.Second
 
-	renewEvery = LeaseLasts / 3
-	pollEvery  = time.Second // for what others have written, in case that a notice of the database was lost
+	renewEvery   = LeaseLasts / 3
+	expiryMargin = 50 * time.Millisecond // between the end of a lease and the look at it
+	pollEvery    = time.Second           // for what others have written, in case that a notice of the database was lost
 )
 
 // Fleet has the lease of this process, and does what follows from what others do. The nil Fleet is of a process that is alone. It is
@@ -92,7 +93,7 @@ func (f *Fleet) keep(ctx context.Context) {
 	defer over.Stop()
 	for ctx.Err() == nil {
 		select {
-		case <-time.After(renewEvery):
+		case <-time.After(f.untilRenewal()):
 		case <-f.members:
 		case <-ctx.Done():
 			return
@@ -126,6 +127,17 @@ func (f *Fleet) keep(ctx context.Context) {
 		}
 		f.compare(before)
 	}
+}
+
+// untilRenewal returns when to renew the lease: earlier if the lease of another process ends before, which probably has failed.
+func (f *Fleet) untilRenewal() time.Duration {
+	wait := renewEvery
+	for _, p := range f.lease.All() {
+		if p.ID != f.lease.ID() {
+			wait = min(wait, max(p.Left, 0)+expiryMargin)
+		}
+	}
+	return wait
 }
 
 // compare does what follows from a change of the processes.
