@@ -17,7 +17,7 @@ const (
 )
 
 // attend lets both sides notice within silence that the other is gone: the client, so that it connects again, and the server, so
-// that the lock of a schema is free for a new connection.
+// that a transaction of a process that has failed keeps no rows locked.
 func attend(config *pgx.ConnConfig) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
