@@ -228,12 +228,12 @@ func following(t *testing.T, waits ...time.Duration) (s *Stream, g *Group, shown
 func TestAStreamOfALostConversationShowsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, g, shown := following(t)
-		may := true
-		g.May = func() bool { return may }
+		var lost atomic.Bool
+		g.May = func() bool { return !lost.Load() }
 		s.Show("a")
 		time.Sleep(time.Minute)
+		lost.Store(true)
 		s.Show("b")
-		may = false
 		time.Sleep(time.Hour)
 		s.Stop()
 		g.Close()
