@@ -292,7 +292,7 @@ func (f *Fleet) handOver(ctx context.Context, family []*conversation) error {
 	for _, c := range family {
 		f.hub.remove(c)
 		c.end()
-		<-c.inbox.ended
+		c.awaitEnd()
 	}
 	f.release(ctx, family[0])
 	return nil

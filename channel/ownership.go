@@ -125,26 +125,37 @@ func (f *Fleet) drop(name string, epoch int64) {
 // dropOne ends a conversation, and has it opened again when it has ended: a request to the platform may be on its way until then, and
 // who opens the conversation looks there for what was sent.
 func (f *Fleet) dropOne(c *conversation) {
-	if !f.hub.remove(c) { // somebody else has
-		return
-	}
 	root, _ := store.RootOf(c.name)
 	f.mu.Lock()
-	f.ending[root]++
+	f.ending[root]++ // before others can find that it is not open
 	f.reopen[c.name] = true
 	f.mu.Unlock()
+	f.hub.remove(c)
 	c.end()
-	f.hub.goroutines.start(func() {
-		<-c.inbox.ended
-		c.sender.running.Wait()
-		f.mu.Lock()
-		f.ending[root]--
-		if f.ending[root] == 0 {
-			delete(f.ending, root)
-		}
-		f.mu.Unlock()
-		f.events.set()
+	waits := f.hub.goroutines.start(func() {
+		c.awaitEnd()
+		f.ended(root)
 	})
+	if !waits { // the hub closes
+		f.ended(root)
+	}
+}
+
+// ended notes that a conversation that was dropped has ended.
+func (f *Fleet) ended(root string) {
+	f.mu.Lock()
+	f.ending[root]--
+	if f.ending[root] == 0 {
+		delete(f.ending, root)
+	}
+	f.mu.Unlock()
+	f.events.set()
+}
+
+// awaitEnd waits until nothing of the conversation runs any more, after end was called.
+func (c *conversation) awaitEnd() {
+	<-c.inbox.ended
+	c.sender.running.Wait()
 }
 
 // isEnding reports whether a conversation of people was dropped and has not ended. Then the one that was asked for is opened later.

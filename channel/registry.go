@@ -67,16 +67,13 @@ func (r *registry) release(c *conversation) {
 	}
 }
 
-// remove removes a conversation from memory, although others may use it, and reports whether it was there.
-func (r *registry) remove(c *conversation) bool {
+// remove removes a conversation from memory, although others may use it.
+func (r *registry) remove(c *conversation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	one := r.open[c.name]
-	if one == nil || one.conversation != c {
-		return false
+	if one := r.open[c.name]; one != nil && one.conversation == c {
+		delete(r.open, c.name)
 	}
-	delete(r.open, c.name)
-	return true
 }
 
 // forget removes a conversation from memory if no one uses it and nothing woke it.
