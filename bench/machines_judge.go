@@ -53,7 +53,7 @@ func answerQuestions(x *llmtest.Exchange, random *rand.Rand) {
 	x.Say(" " + text(random, 10))
 }
 
-// slowRest is what the model takes at most to finish an answer that it has begun, in ms.
+// slowRest is what the model takes at most to finish an answer that it has started, in ms.
 const slowRest = 2000
 
 // afterFreeze is how soon a process that was frozen sends the request before which it was stopped.

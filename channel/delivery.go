@@ -52,7 +52,7 @@ func (h *Hub) change(ctx context.Context, name string, what change) error {
 	if err != nil {
 		return err
 	}
-	return (&edits{records: records, wake: func() {}}).write(ctx, what) // its owner is told
+	return (&edits{records: records, wake: func() {}}).write(ctx, what) // which tells its owner
 }
 
 // deliverToOwner puts messages into the inbox of a conversation that another process owns.

@@ -171,7 +171,7 @@ func (f *Fleet) receives(connector string) bool {
 	return true
 }
 
-// StandBy waits until this process is the one that talks to a platform. If it had to wait, it takes up what others have left.
+// StandBy waits until this process is the one that talks to a platform. If it had to wait, it continues what others have left.
 func (f *Fleet) StandBy(ctx context.Context, connector string) error {
 	if f == nil || f.receives(connector) {
 		return nil
@@ -236,16 +236,21 @@ func (f *Fleet) Leave(ctx context.Context) (others bool) {
 	return others
 }
 
-// Withdraw leaves a platform to other processes, because this one cannot talk to it.
+// withdrawWithin is how long the conversations of a platform may take to end when this process leaves it.
+const withdrawWithin = 5 * time.Second
+
+// Withdraw leaves a platform to other processes, because this one cannot talk to it. What it could not send waits for them.
 func (f *Fleet) Withdraw(ctx context.Context, connector string) {
 	if f == nil {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, withdrawWithin)
+	defer cancel()
 	err := f.lease.Withdraw(ctx, connector)
 	if err == nil {
 		err = f.handOverAll(ctx, func(name string) bool { return connectorOf(name) == connector })
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		f.hub.o.Log.Warn("withdraw_failed", "connector", connector, "effect", "others wait until this process has ended", "error", err)
 	}
 }
@@ -281,12 +286,13 @@ func (f *Fleet) handOverAll(ctx context.Context, match func(name string) bool) e
 	return failed
 }
 
-// handOver releases a conversation and its tasks once nothing runs in them.
-func (f *Fleet) handOver(ctx context.Context, family []*conversation) error {
+// handOver releases a conversation and its tasks once nothing runs in them. If ctx ends before, the next owner starts again what runs,
+// and the error says so.
+func (f *Fleet) handOver(ctx context.Context, family []*conversation) (unfinished error) {
 	for _, c := range family {
-		quiet := func() (bool, error) { return c.turn.Load() == nil && c.sender.idle(), nil }
-		if err := c.until(ctx, quiet); err != nil && !errors.Is(err, ErrClosed) { // who waits for history need not have it
-			return err
+		quiet := func() (bool, error) { return c.turn.Load() == nil && c.sender.idle(), nil } // who waits for history need not have it
+		if err := c.until(ctx, quiet); err != nil && !errors.Is(err, ErrClosed) {
+			unfinished = err
 		}
 	}
 	for _, c := range family {
@@ -294,6 +300,6 @@ func (f *Fleet) handOver(ctx context.Context, family []*conversation) error {
 		c.end()
 		c.awaitEnd()
 	}
-	f.release(ctx, family[0])
-	return nil
+	f.release(f.hub.life, family[0])
+	return unfinished
 }

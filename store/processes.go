@@ -24,7 +24,6 @@ type Process struct {
 	Started    time.Time
 	Left       time.Duration // of its lease; negative: it is over
 	Draining   bool          // it takes on nothing new
-	Owns       int           // conversations
 }
 
 // String describes a process for people.
@@ -177,12 +176,7 @@ func excludes(all []Process, p Process) *InUseError {
 
 // List returns those that run the bot, oldest first.
 func (ps Processes) List(ctx context.Context) (all []Process, err error) {
-	err = ps.store.View(ctx, func(tx *Tx) {
-		all = tx.processes()
-		for i := range all {
-			all[i].Owns = getValue[int](tx, "SELECT count(*) FROM conversations WHERE owner = ?", all[i].ID)
-		}
-	})
+	err = ps.store.View(ctx, func(tx *Tx) { all = tx.processes() })
 	return all, Fail("list the processes of the bot", err)
 }
 

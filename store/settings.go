@@ -141,7 +141,7 @@ type pauses struct {
 	read   time.Time // zero: they were not
 }
 
-// pausesLast is how soon a process notices that another one has begun or ended a pause.
+// pausesLast is how soon a process notices that another one has started or ended a pause.
 const pausesLast = time.Second
 
 // Follow records whether the bot answers in this thread even when no one addresses it.

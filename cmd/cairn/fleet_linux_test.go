@@ -15,6 +15,7 @@ import (
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
 	"cairn/testkit/pgtest"
+	"cairn/testkit/slacktest"
 	"cairn/testkit/storetest"
 )
 
@@ -113,7 +114,7 @@ func TestFrozenProcess(t *testing.T) {
 	p.first.stop()
 }
 
-// A process that is asked to stop finishes its turns; the other one answers everything else at once.
+// A process that is asked to stop finishes its turns; the other one answers everything else immediately.
 func TestHandover(t *testing.T) {
 	p, release := startPair(t)
 	p.sayOnSlack("one")
@@ -251,4 +252,24 @@ func TestEventForAnotherProcess(t *testing.T) {
 	before := commits()
 	check.That(t, commits()-before < 100, "%d transactions in two seconds without anything to do", commits()-before)
 	r.stop()
+}
+
+// A process whose last connector has ended ends, too, although a reply can no longer be sent.
+func TestLastConnectorEndsAProcess(t *testing.T) {
+	c := pgtest.New(t)
+	p := newPlatforms(t)
+	model := llmtest.Serve(t, func(x *llmtest.Exchange) {
+		if strings.Contains(x.Request.Last().Text(), "last question") {
+			p.slack.Fail(slacktest.Fault{Error: "token_revoked", Times: -1})
+		}
+		x.Say("Here I am.")
+	})
+	settings := fmt.Sprintf("store = %q\n", c.Address("postgres"))
+	r := p.folder(settings, append(modelAt(model), "DISCORD_TOKEN=")...).start("run")
+	r.logs(`"msg":"connected","connector":"slack"`)
+	p.sayOnSlack("first question")
+	p.wait(r, p.onSlack, "Here I am.")
+	p.sayOnSlack("last question")
+	r.exits(exitFailed)
+	check.Contains(t, "the log", r.errs.String(), "token_revoked")
 }

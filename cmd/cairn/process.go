@@ -92,7 +92,7 @@ func (a *app) drain(ctx context.Context, name string) error {
 			if err != nil {
 				return err
 			}
-			left := slices.ContainsFunc(all, func(p store.Process) bool { return p.Draining && p.Is(name) })
+			left := slices.ContainsFunc(all, func(p store.Process) bool { return p.Draining && p.Left > 0 && p.Is(name) }) // one that was killed is over with its lease
 			if !left {
 				fmt.Fprintf(a.out, "%s stopped: %d\n", name, asked)
 				return nil

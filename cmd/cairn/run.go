@@ -25,7 +25,7 @@ import (
 // grace is how long running turns may take when the bot is stopped.
 const grace = 30 * time.Second
 
-// thisHost is what --drain stands for without a name.
+// thisHost is the value of --drain without a name.
 const thisHost = "this host"
 
 func newRun(a *app) *cobra.Command {
@@ -187,7 +187,7 @@ func runHere(ctx context.Context, hub *channel.Hub, connector runner) error {
 		return err
 	}
 	err := connector.Run(ctx, hub)
-	if ctx.Err() == nil { // a person has to mend something here; others may be able to connect
+	if ctx.Err() == nil { // a person has to fix something here; others may be able to connect
 		channel.FleetOf(hub).Withdraw(ctx, connector.Name())
 	}
 	return err
