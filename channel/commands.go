@@ -3,6 +3,7 @@ package channel
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -21,7 +22,12 @@ import (
 // Run runs line if it is a command, for the person who asked; handled is false if it is a message. With an error
 // other than ErrRefused the answer says what the person can do about it.
 func (h *Hub) Run(ctx context.Context, name string, who access.Person, line string) (answer command.Answer, handled bool, err error) {
-	defer func() { answer.Language = h.voice(name).language() }()
+	return h.run(ctx, name, who, line, true)
+}
+
+// run is Run; with asks, the owner of the conversation runs the command.
+func (h *Hub) run(ctx context.Context, name string, who access.Person, line string, asks bool) (answer command.Answer, handled bool, err error) {
+	defer func() { answer.Language = cmp.Or(answer.Language, h.voice(name).language()) }()
 	cmd, args, ok := command.Parse(line)
 	if !ok {
 		return answer, false, nil
@@ -30,6 +36,9 @@ func (h *Hub) Run(ctx context.Context, name string, who access.Person, line stri
 		return answer, true, ErrRefused
 	}
 	answer, err = h.execute(ctx, name, who, cmd, args)
+	if asks && errors.Is(err, store.ErrOwned) {
+		answer, err = h.askOwner(ctx, name, who, line)
+	}
 	if err != nil {
 		answer = command.Answer{Text: h.commandFailed(name, err)}
 	}

@@ -35,12 +35,15 @@ type Fleet struct {
 	stops   atomic.Bool // it knows that it is to stop
 	orphans atomic.Bool // a process may have ended with work that is to be taken over
 	events  signal      // others may have written something
+	heard   bell        // as events, for all who wait
 	members signal      // a process may have joined, left or ended
 
 	mu      sync.Mutex      // guards below
 	reopen  map[string]bool // conversations to open, by name
 	ending  map[string]int  // how much of a conversation of people and its tasks still ends after it was dropped, by its name
 	changed chan struct{}   // closed when the processes may have changed
+
+	answerers map[string]Answerer // by kind of request
 
 	failing observe.Incident // the lease cannot be renewed
 	unread  observe.Incident // events cannot be read
@@ -59,6 +62,31 @@ func (s signal) set() {
 	}
 }
 
+// bell tells all who wait that there may be something to do. The zero bell is ready to use.
+type bell struct {
+	mu   sync.Mutex
+	rung chan struct{} // closed when it rings; nil: nobody waits
+}
+
+// next returns a channel that is closed when the bell rings the next time.
+func (b *bell) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.rung == nil {
+		b.rung = make(chan struct{})
+	}
+	return b.rung
+}
+
+func (b *bell) ring() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.rung != nil {
+		close(b.rung)
+		b.rung = nil
+	}
+}
+
 // joinFleet starts what a lease needs; without one, there are no other processes.
 func (h *Hub) joinFleet(lease *store.Lease) {
 	if lease == nil {
@@ -66,6 +94,7 @@ func (h *Hub) joinFleet(lease *store.Lease) {
 	}
 	f := &Fleet{
 		hub: h, lease: lease, events: make(signal, 1), members: make(signal, 1), reopen: make(map[string]bool), ending: make(map[string]int), changed: make(chan struct{}),
+		answerers: map[string]Answerer{commandRequest: h.runAsked},
 	}
 	f.member, f.deposed = context.WithCancelCause(h.life)
 	h.fleet = f

@@ -96,6 +96,8 @@ func databaseWords(err error, otherwise string) string {
 		return "My disk is full, so I cannot save anything. Ask the bot's operator to make room."
 	case errors.Is(err, store.ErrOwned):
 		return "I am just moving to another machine. Try again in a moment."
+	case errors.Is(err, store.ErrUnknown):
+		return "I was just moving to another machine, so this may have happened or not. Look, and try again if it did not."
 	case errors.Is(err, store.ErrDamaged):
 		return "My database is damaged, so I cannot answer. Ask the bot's operator to run `cairn doctor`."
 	}

@@ -25,31 +25,36 @@ func (f *Fleet) own(ctx context.Context, records *store.Conversation) (*store.Co
 // look does what other processes have left to do.
 func (f *Fleet) look(ctx context.Context) {
 	for ctx.Err() == nil {
-		mine, free, err := f.lease.Events(ctx)
-		if err == nil && f.orphans.Swap(false) {
-			free, err = f.withOrphans(ctx, free)
-		}
+		err := f.lookOnce(ctx)
 		switch {
 		case err == nil:
 			f.unread.End()
 		case ctx.Err() == nil:
 			f.hub.o.Log.Log(ctx, f.unread.Begin(), "read_events_failed", "error", err)
 		}
-		for _, e := range mine {
-			if e.Changed {
-				f.hub.changed(e.Conversation)
-				f.hub.post(e.Conversation, (*conversation).reread)
-			}
-			f.again(e.Conversation)
-		}
-		f.again(free...)
-		f.openAgain(ctx)
 		select {
 		case <-f.events:
 		case <-time.After(pollEvery):
 		case <-ctx.Done():
 		}
 	}
+}
+
+func (f *Fleet) lookOnce(ctx context.Context) error {
+	mine, free, err := f.lease.Events(ctx)
+	if err == nil && f.orphans.Swap(false) {
+		free, err = f.withOrphans(ctx, free)
+	}
+	for _, e := range mine {
+		if e.Changed {
+			f.hub.changed(e.Conversation)
+			f.hub.post(e.Conversation, (*conversation).reread)
+		}
+		f.again(e.Conversation)
+	}
+	f.again(free...)
+	f.openAgain(ctx)
+	return errors.Join(err, f.answer(ctx)) // what nobody owned has an owner now
 }
 
 // withOrphans adds to free what processes that have ended have left to do.
@@ -98,6 +103,7 @@ func (f *Fleet) listen(ctx context.Context) {
 				f.members.set()
 			}
 			f.events.set()
+			f.heard.ring()
 		})
 		if err == nil {
 			return // nobody can

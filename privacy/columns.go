@@ -12,6 +12,7 @@ const (
 	ByPlatform  Fate = "kept: the platform's id of a message or place, so that nothing is read from the platform again"
 	ByModel     Fate = "kept: a model's own words, unless they are copies"
 	ByWish      Fate = "kept: it keeps the person out of memories"
+	OnItsWay    Fate = "kept for the minutes that it takes from one process to another"
 )
 
 // TextColumns are the columns of the database that may hold what people wrote, their names or their ids, by table. A new column
@@ -49,6 +50,7 @@ var TextColumns = map[string]map[string]Fate{
 	},
 	"optouts":  {"author_id": ByWish, "name": ByWish},
 	"erasures": {"author_id": ByAuthor},
+	"requests": {"body": OnItsWay, "answer": OnItsWay, "outcome": OnItsWay},
 	"tasks":    {"text": WithSource, "author": WithSource, "above": Typed, "own": Typed},
 }
 
@@ -56,6 +58,7 @@ var TextColumns = map[string]map[string]Fate{
 var OtherColumns = map[string]string{
 	"processes": "id name connectors version settings started_at lease_until draining",
 	"events":    "id conversation changed",
+	"requests":  "id conversation process kind asked_at taken",
 	"conversations": `id parent origin next_seq version cleared_to session_start created_at following gap_again read_back counted
 		counted_estimate counted_by counted_with spared_from spared_to audience past_tries unread_from bot_turns vectors_deleted owner epoch`,
 	"inbox": "id conversation said_at received_at addressed optional incomplete edited_at tries",

@@ -53,9 +53,10 @@ type engine interface {
 	// has followed. It tells the owner, if that is another process, what the transaction means to it.
 	enter(tx *Tx, c handle, tells meaning)
 
-	// notify tells the other processes, once the transaction is committed, that one may have left or ended. listen calls heard whenever
-	// one of them does that, or enter tells an owner something. It returns when the connection is lost; nil: nobody can.
-	notify(tx *Tx)
+	// notify has the other processes look, once the transaction is committed, for what is there for them, or, with members, for who has
+	// left or ended. listen calls heard whenever one of them does that, or enter tells an owner something. It returns when the connection
+	// is lost; nil: nobody can.
+	notify(tx *Tx, members bool)
 	listen(ctx context.Context, heard func(members bool)) error
 
 	// measure sets the sizes in v.

@@ -143,7 +143,7 @@ func (s *sqlite) writtenElsewhere(ctx context.Context) (number int64, err error)
 
 func (s *sqlite) enter(*Tx, handle, meaning) {} // one process owns everything
 
-func (s *sqlite) notify(*Tx) {}
+func (s *sqlite) notify(*Tx, bool) {}
 
 func (s *sqlite) listen(context.Context, func(bool)) error { return nil }
 

@@ -14,6 +14,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -82,7 +83,7 @@ func (l *Lease) Withdraw(ctx context.Context, connector string) error {
 	return Fail("withdraw from "+connector, l.store.beside(ctx, func(tx *Tx) {
 		left := slices.DeleteFunc(slices.Clone(l.Self().Connectors), func(a Account) bool { return a.Connector == connector })
 		tx.do("UPDATE processes SET connectors = ? WHERE id = ?", encode(left), l.id)
-		tx.store.engine.notify(tx)
+		tx.store.engine.notify(tx, true)
 	}))
 }
 
@@ -97,7 +98,8 @@ func (l *Lease) Renew(ctx context.Context) (ended []string, err error) {
 		}
 		ended = listValues[string](tx, "DELETE FROM processes WHERE lease_until < "+clock+" RETURNING name")
 		if len(ended) > 0 {
-			tx.store.engine.notify(tx)
+			tx.do("DELETE FROM requests WHERE process NOT IN (SELECT id FROM processes)")
+			tx.store.engine.notify(tx, true)
 		}
 		all = tx.processes()
 	})
@@ -118,13 +120,15 @@ func (l *Lease) Leave(ctx context.Context) error {
 
 // End ends this process: others may claim its conversations.
 func (l *Lease) End(ctx context.Context) error {
-	return l.write(ctx, "end the lease", "DELETE FROM processes WHERE id = ?")
+	return l.write(ctx, "end the lease", "DELETE FROM requests WHERE process = ?", "DELETE FROM processes WHERE id = ?")
 }
 
-func (l *Lease) write(ctx context.Context, tried, query string) error {
+func (l *Lease) write(ctx context.Context, tried string, queries ...string) error {
 	return Fail(tried, l.store.beside(ctx, func(tx *Tx) {
-		tx.do(query, l.id)
-		tx.store.engine.notify(tx)
+		for _, query := range queries {
+			tx.do(query, l.id)
+		}
+		tx.store.engine.notify(tx, true)
 	}))
 }
 
@@ -188,13 +192,36 @@ func (l *Lease) Release(ctx context.Context, c *Conversation) error {
 		left := tx.changes(`INSERT INTO events (conversation, changed) SELECT c.id, 0 FROM conversations c LEFT JOIN tasks t ON t.id = c.id
 			JOIN conversations r ON r.id = coalesce(t.root, c.id) WHERE r.name = ? AND `+waits, root)
 		if left > 0 {
-			tx.store.engine.notify(tx)
+			tx.store.engine.notify(tx, false)
 		}
 	})
 	if errors.Is(err, ErrOwned) { // nothing is left to give up
 		return nil
 	}
 	return err
+}
+
+// OwnedElsewhere reports whether another running process owns a conversation of people.
+func (l *Lease) OwnedElsewhere(ctx context.Context, root string) (owned bool, err error) {
+	err = l.store.look(ctx, oneRead, func(tx *Tx) {
+		owned = exists(tx, "SELECT 1 FROM conversations AS r WHERE name = ? AND owner <> ? AND NOT "+isFree, root, l.id)
+	})
+	return owned, Fail("look for the owner of "+root, err)
+}
+
+// MarksElsewhere returns texts that change with the conversations of other processes, by name.
+func (l *Lease) MarksElsewhere(ctx context.Context) (map[string]string, error) {
+	marks := make(map[string]string)
+	err := l.store.View(ctx, func(tx *Tx) {
+		eachRow(tx, func(rows *sql.Rows) error {
+			var name string
+			var seq, version int64
+			err := rows.Scan(&name, &seq, &version)
+			marks[name] = fmt.Sprint(seq, "/", version)
+			return err
+		}, "SELECT name, next_seq, version FROM conversations AS r WHERE owner <> ? AND NOT "+isFree, l.id)
+	})
+	return marks, Fail("look for what other processes have done", err)
 }
 
 // Event is what another process has written to a conversation of this one.

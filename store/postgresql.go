@@ -226,7 +226,13 @@ func (p *postgreSQL) enter(tx *Tx, c handle, tells meaning) {
 	tx.do("SELECT visit(?, ?, ?)", c.id, self, int64(tells))
 }
 
-func (p *postgreSQL) notify(tx *Tx) { tx.do("SELECT pg_notify(current_schema(), 'members')") }
+func (p *postgreSQL) notify(tx *Tx, members bool) {
+	about := ""
+	if members {
+		about = "members"
+	}
+	tx.do("SELECT pg_notify(current_schema(), ?)", about)
+}
 
 func (p *postgreSQL) listen(ctx context.Context, heard func(members bool)) error {
 	return postgres.Listen(ctx, p.listening, p.schema, heard)

@@ -193,7 +193,7 @@ func (t *Tx) processes() []Process {
 func (ps Processes) Drain(ctx context.Context, name string) (asked int, err error) {
 	err = ps.store.beside(ctx, func(tx *Tx) {
 		asked = int(tx.changes("UPDATE processes SET draining = 1 WHERE name = ?1 OR instr(name, ?1 || ':') = 1", name))
-		tx.store.engine.notify(tx)
+		tx.store.engine.notify(tx, true)
 	})
 	return asked, Fail("ask a process to stop", err)
 }

@@ -53,6 +53,19 @@ CREATE TABLE events (
   changed      INTEGER NOT NULL -- 1: what the owner knows of the conversation is out of date; 0: it has more to do
 ) STRICT;
 
+-- What a process asks the owner of a conversation to do. Whoever asks deletes the row, within minutes.
+CREATE TABLE requests (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  process      INTEGER NOT NULL,            -- that asks
+  kind         TEXT NOT NULL,               -- which part of the program handles it
+  body         TEXT NOT NULL,               -- what is asked; '' once it is taken
+  asked_at     INTEGER NOT NULL,            -- by the clock of the database
+  taken        INTEGER NOT NULL DEFAULT 0,  -- the process that does it, or has done it; 0: nobody yet
+  answer       TEXT NOT NULL DEFAULT '',    -- '': none yet
+  outcome      TEXT NOT NULL DEFAULT ''     -- of what the answer announces; '': none yet
+) STRICT;
+
 -- What was delivered and not yet taken up. A row moves to messages and gets its seq.
 CREATE TABLE inbox (
   id           INTEGER PRIMARY KEY AUTOINCREMENT, -- the order of arrival

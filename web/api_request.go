@@ -175,7 +175,9 @@ func problemOf(log *slog.Logger, r *http.Request, err error) *Problem {
 	case errors.Is(err, channel.ErrClosed):
 		return problem(http.StatusServiceUnavailable, "The bot is stopping. Try again once it runs.")
 	case errors.Is(err, store.ErrOwned):
-		return problem(http.StatusServiceUnavailable, "Another process of the bot works on this conversation: use its dashboard, or try again in a moment.")
+		return problem(http.StatusServiceUnavailable, "No process of the bot answers for this conversation now. Try again in a moment.")
+	case errors.Is(err, store.ErrUnknown):
+		return problem(http.StatusServiceUnavailable, "The process that works on this conversation did not answer in time, so this may have happened or not: look, and try again if it did not.")
 	case errors.Is(err, store.ErrFull):
 		return problem(http.StatusInsufficientStorage, "The disk is full: nothing was changed. Make room and try again.")
 	case errors.As(err, &wrong), errors.As(err, &out):

@@ -150,7 +150,7 @@ func (e *Events) unwatch(w watcher) {
 
 type turnEvent struct {
 	Conversation string    `json:"conversation"`
-	State        string    `json:"state" jsonschema:"started, answered, failed, stopped, passed or interrupted"`
+	State        string    `json:"state" jsonschema:"started, answered, failed, stopped, passed or interrupted; changed: something happened in a conversation of another process"`
 	Turn         int64     `json:"turn,omitempty" jsonschema:"seq of its first message; known at the end"`
 	Seconds      float64   `json:"seconds,omitempty"`
 	Time         time.Time `json:"time"`

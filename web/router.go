@@ -15,6 +15,8 @@ import (
 
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
+
+	"cairn/channel"
 )
 
 const (
@@ -26,15 +28,16 @@ const (
 type router struct {
 	mux     *http.ServeMux
 	gate    *gate
-	version string // see Options
+	fleet   *channel.Fleet // nil: there are no other processes
+	version string         // see Options
 	log     *slog.Logger
 
 	streams context.Context // canceled when streams must end
 	running sync.WaitGroup  // streams, and what else Run waits for
 }
 
-func newRouter(gate *gate, version string, log *slog.Logger) *router {
-	return &router{mux: http.NewServeMux(), gate: gate, version: version, log: log, streams: context.Background()}
+func newRouter(gate *gate, fleet *channel.Fleet, version string, log *slog.Logger) *router {
+	return &router{mux: http.NewServeMux(), gate: gate, fleet: fleet, version: version, log: log, streams: context.Background()}
 }
 
 // guarded passes requests on to their handlers after all checks that do not depend on the route.
@@ -50,6 +53,14 @@ func (t *router) guarded() http.Handler {
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		t.mux.ServeHTTP(w, r)
+	})
+}
+
+// recovered passes requests on without checks.
+func (t *router) recovered() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer t.recoverHandler(w, r)
 		t.mux.ServeHTTP(w, r)
 	})
 }
@@ -73,7 +84,7 @@ func (t *router) handle(pattern string, h handler) {
 	t.private(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
 		defer cancel()
-		return h(w, r.WithContext(ctx))
+		return t.byOwner(h)(w, r.WithContext(ctx))
 	})
 }
 

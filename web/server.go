@@ -52,12 +52,14 @@ type Server struct {
 // New returns a server; Run starts it.
 func New(o Options) *Server {
 	gate := &gate{auth: newAuth(o.Token), hosts: o.Hosts, proxies: o.Proxies}
-	s := &Server{o: o, router: newRouter(gate, o.Version, o.Log), endpoints: newEndpoints(o, gate)}
+	fleet := channel.FleetOf(o.Hub)
+	s := &Server{o: o, router: newRouter(gate, fleet, o.Version, o.Log), endpoints: newEndpoints(o, gate)}
 	s.healthRoutes()
 	s.router.registerLogin()
 	s.endpoints.register(s.router)
 	(&dashboard{endpoints: s.endpoints, ready: o.Ready}).register(s.router)
 	s.mcpRoutes()
+	fleet.Answers(relayRequest, s.router.answerRelayed)
 	return s
 }
 
@@ -78,6 +80,9 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 	s.router.running.Go(func() { // the first page of the list must not wait for its windows
 		_, _ = s.API()(streams, http.MethodGet, "/api/conversations", nil, nil) // the next request reports an error
 	})
+	if fleet := s.router.fleet; fleet != nil {
+		s.router.running.Go(func() { s.o.Events.follow(streams, fleet) })
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(s.o.Listener) }()
 	s.o.Log.Info("web_listening", "address", s.o.Listener.Addr().String(), "token", s.router.gate.auth.needed)

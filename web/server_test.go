@@ -37,7 +37,7 @@ func (d *deadlines) SetWriteDeadline(at time.Time) error {
 
 func TestStreamMayBeginLateAndEachWriteIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		router := newRouter(&gate{}, "", nil)
+		router := newRouter(&gate{}, nil, "", nil)
 		router.streams = t.Context()
 		router.stream("GET /slow", func(w http.ResponseWriter, _ *http.Request) error {
 			time.Sleep(10 * writeTimeout)

@@ -23,7 +23,7 @@ type Answer struct {
 	Forgets bool // what the person said is being deleted: a connector deletes its own copies too
 
 	// Then, if not nil, waits until what the command started, or ctx, has ended, and returns the text that replaces Text.
-	Then func(ctx context.Context) string
+	Then func(ctx context.Context) string `json:"-"`
 
 	// Awaited says that the real answer is what Then returns. Otherwise a connector that shows compactions need not wait for it.
 	Awaited bool

@@ -130,6 +130,11 @@ func (b *bot) newWeb(health *health) *web.Server {
 	return web.New(o)
 }
 
+// answerDashboards has a process without a web server handle what those of other processes pass on.
+func (b *bot) answerDashboards() {
+	web.New(web.Options{Hub: b.hub, Store: b.store, Settings: b.settings, Events: web.NewEvents(), Log: b.log, Version: version()})
+}
+
 // runner is what `cairn run` runs: a connector to a platform, or the web server.
 type runner interface {
 	Name() string

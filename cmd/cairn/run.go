@@ -117,6 +117,8 @@ func (a *app) runOnce(ctx context.Context) (err error) {
 	bot.runUpkeep()
 	if a.webSide != nil {
 		open = append(open, bot.newWeb(health))
+	} else {
+		bot.answerDashboards()
 	}
 	return serve(ctx, bot.hub, open, grace, log)
 }

@@ -1,0 +1,222 @@
+package channel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"cairn/channel/access"
+	"cairn/channel/command"
+	"cairn/store"
+)
+
+// How a process has the owner of a conversation do what only the owner can, and does what others ask of it.
+
+const (
+	takenWithin    = 15 * time.Second // after a process was killed, its conversations have a new owner within LeaseLasts and a second
+	answeredWithin = 30 * time.Second // more, once the owner has taken it
+)
+
+// Answerer does what another process asks the owner of a conversation. If its answer only announces what it has started, conclude,
+// unless nil, waits for that. Neither may panic, nor return nothing.
+type Answerer func(ctx context.Context, conversation string, body []byte) (answer []byte, conclude func(ctx context.Context) []byte)
+
+// Answers sets what handles requests of a kind. Processes that do not handle it refuse it.
+func (f *Fleet) Answers(kind string, do Answerer) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answerers[kind] = do
+}
+
+// refusal is the answer of a process that does not handle a kind of requests.
+const refusal = "null"
+
+// answer does what other processes ask of conversations that this one owns.
+func (f *Fleet) answer(ctx context.Context) error {
+	asked, err := f.lease.Requests().Take(ctx)
+	for _, one := range asked {
+		f.hub.goroutines.start(func() {
+			if err := f.answerOne(ctx, one); err != nil && ctx.Err() == nil {
+				f.hub.o.Log.Warn("answer_process_failed", "conversation", one.Conversation, "kind", one.Kind, "error", err)
+			}
+		})
+	}
+	return err
+}
+
+func (f *Fleet) answerOne(ctx context.Context, asked store.Request) error {
+	requests := f.lease.Requests()
+	f.mu.Lock()
+	do := f.answerers[asked.Kind]
+	f.mu.Unlock()
+	if do == nil {
+		return requests.Answer(ctx, asked.ID, refusal)
+	}
+	inTime, cancel := context.WithTimeout(ctx, answeredWithin)
+	defer cancel()
+	answer, conclude := do(inTime, asked.Conversation, []byte(asked.Body))
+	if conclude == nil {
+		return requests.Answer(ctx, asked.ID, string(answer))
+	}
+	err := requests.Announce(ctx, asked.ID, string(answer))
+	if err == nil {
+		err = requests.Conclude(ctx, asked.ID, string(conclude(ctx)))
+	}
+	return err
+}
+
+// OwnedElsewhere reports whether another process owns a conversation.
+func (f *Fleet) OwnedElsewhere(ctx context.Context, conversation string) (bool, error) {
+	root, _ := store.RootOf(conversation)
+	return f.lease.OwnedElsewhere(ctx, root)
+}
+
+// MarksElsewhere returns texts that change with the conversations of other processes, by name.
+func (f *Fleet) MarksElsewhere(ctx context.Context) (map[string]string, error) {
+	return f.lease.MarksElsewhere(ctx)
+}
+
+// Ask has the owner of a conversation handle a request, and returns its answer. conclude waits until ctx ends for what the answer
+// announces; nil: nothing. store.ErrOwned: no process could be asked, and nothing was done. store.ErrUnknown: the owner has ended, or was
+// too slow, and may have done it or not.
+func (f *Fleet) Ask(ctx context.Context, conversation, kind string, body []byte) (answer []byte, conclude func(context.Context) ([]byte, error), err error) {
+	records, err := f.hub.o.Store.Conversation(ctx, conversation)
+	if err != nil {
+		return nil, nil, err
+	}
+	id, err := f.lease.Requests().Ask(ctx, records, kind, string(body))
+	if err != nil {
+		return nil, nil, err
+	}
+	a := asked{f, id}
+	_, err = a.await(ctx, takenWithin, func(r store.Response) bool { return r.Taken })
+	if err != nil {
+		return nil, nil, a.giveUp()
+	}
+	now, err := a.await(ctx, answeredWithin, func(r store.Response) bool { return r.Answer != "" })
+	switch {
+	case err != nil:
+		return nil, nil, a.giveUp()
+	case now.Answer == refusal:
+		_ = a.giveUp() // nothing was done, whatever becomes of the row
+		return nil, nil, store.ErrOwned
+	case now.Outcome != "":
+		_ = a.giveUp() // it is done, whatever becomes of the row
+		return []byte(now.Answer), nil, nil
+	}
+	return []byte(now.Answer), func(ctx context.Context) ([]byte, error) {
+		now, err := a.await(ctx, forever, func(r store.Response) bool { return r.Outcome != "" })
+		if err != nil {
+			err = a.giveUp()
+		}
+		return []byte(now.Outcome), err
+	}, nil
+}
+
+// asked is a request to the owner of a conversation.
+type asked struct {
+	fleet *Fleet
+	id    int64
+}
+
+const forever = time.Duration(math.MaxInt64)
+
+// await returns what is known of the request when it is done. An error says that this does not happen any more, or not in time.
+func (a asked) await(ctx context.Context, within time.Duration, done func(store.Response) bool) (now store.Response, err error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for {
+		heard := a.fleet.heard.next()
+		now, err = a.fleet.lease.Requests().Response(ctx, a.id)
+		switch {
+		case err == nil && done(now):
+			return now, nil
+		case err == nil && now.Lost, errors.Is(err, store.ErrNotFound):
+			return now, store.ErrUnknown
+		}
+		select {
+		case <-heard:
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+			return now, ctx.Err()
+		}
+	}
+}
+
+// giveUp ends the request, and returns what is known of it then: ErrOwned, nobody does it, or ErrUnknown.
+func (a asked) giveUp() error {
+	ctx, cancel := context.WithTimeout(a.fleet.hub.life, pollEvery)
+	defer cancel()
+	untouched, err := a.fleet.lease.Requests().Drop(ctx, a.id)
+	if err == nil && untouched {
+		return store.ErrOwned
+	}
+	return store.ErrUnknown
+}
+
+// commands are requests to run what a person typed, or pressed.
+const commandRequest = "command"
+
+type commandAsked struct {
+	Who  access.Person
+	Line string
+}
+
+type commandAnswered struct {
+	command.Answer
+	Refused bool
+}
+
+// askOwner has the owner of a conversation run a command.
+func (h *Hub) askOwner(ctx context.Context, name string, who access.Person, line string) (command.Answer, error) {
+	body, err := json.Marshal(commandAsked{who, line})
+	if err != nil {
+		return command.Answer{}, err
+	}
+	text, conclude, err := h.fleet.Ask(ctx, name, commandRequest, body)
+	if err != nil {
+		return command.Answer{}, err
+	}
+	var answered commandAnswered
+	if err := json.Unmarshal(text, &answered); err != nil {
+		return command.Answer{}, fmt.Errorf("read the answer of another process: %w", err)
+	}
+	if answered.Refused {
+		return command.Answer{}, ErrRefused
+	}
+	if conclude != nil {
+		answered.Then = func(ctx context.Context) string {
+			text, err := conclude(ctx)
+			if err != nil {
+				return h.commandFailed(name, err)
+			}
+			return string(text)
+		}
+	}
+	return answered.Answer, nil
+}
+
+// runAsked runs a command for another process.
+func (h *Hub) runAsked(ctx context.Context, name string, body []byte) (answer []byte, conclude func(context.Context) []byte) {
+	var asked commandAsked
+	err := json.Unmarshal(body, &asked)
+	var answered commandAnswered
+	if err == nil {
+		answered.Answer, _, err = h.run(ctx, name, asked.Who, asked.Line, false)
+	}
+	answered.Refused = errors.Is(err, ErrRefused)
+	if then := answered.Then; then != nil {
+		conclude = func(ctx context.Context) []byte { return []byte(then(ctx)) }
+	}
+	answer, err = json.Marshal(answered)
+	if err != nil {
+		return []byte(refusal), nil
+	}
+	return answer, conclude
+}
