@@ -100,22 +100,23 @@ func (f *Fleet) Ask(ctx context.Context, conversation, kind string, body []byte)
 		return nil, nil, a.giveUp()
 	}
 	now, err := a.await(ctx, answeredWithin, func(r store.Response) bool { return r.Answer != "" })
-	switch {
-	case err != nil:
-		return nil, nil, a.giveUp()
-	case now.Answer == refusal:
-		_ = a.giveUp() // nothing was done, whatever becomes of the row
-		return nil, nil, store.ErrOwned
-	case now.Outcome != "":
-		_ = a.giveUp() // it is done, whatever becomes of the row
+	if err != nil || now.Outcome != "" {
+		known := a.giveUp()
+		switch {
+		case err != nil:
+			return nil, nil, known
+		case now.Answer == refusal:
+			return nil, nil, store.ErrOwned
+		}
 		return []byte(now.Answer), nil, nil
 	}
 	return []byte(now.Answer), func(ctx context.Context) ([]byte, error) {
 		now, err := a.await(ctx, forever, func(r store.Response) bool { return r.Outcome != "" })
+		known := a.giveUp()
 		if err != nil {
-			err = a.giveUp()
+			return nil, known
 		}
-		return []byte(now.Outcome), err
+		return []byte(now.Outcome), nil
 	}, nil
 }
 

@@ -89,6 +89,6 @@ func TestOwnerEndsWhileItIsAsked(t *testing.T) {
 	failed := make(chan error)
 	go func() { failed <- check.ErrorOf(askFleet(t, other, "hang")) }()
 	<-taken
-	check.NoError(t, server.Run("postgres", fmt.Sprint("UPDATE cairn.processes SET lease_until = 0 WHERE id = ", owner.opts.Lease.ID())))
+	check.NoError(t, server.Run("postgres", fmt.Sprint("DELETE FROM cairn.processes WHERE id = ", owner.opts.Lease.ID())))
 	check.Error(t, <-failed, store.ErrUnknown)
 }
