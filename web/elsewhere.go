@@ -154,6 +154,9 @@ func (e *Events) follow(ctx context.Context, fleet *channel.Fleet) {
 		if err != nil { // the log says so elsewhere
 			continue
 		}
+		if before == nil { // the watcher may have read what has changed since
+			e.send(kindReset, "", struct{}{}, false)
+		}
 		for name, mark := range now {
 			if was, known := before[name]; before != nil && (!known || was != mark) {
 				e.publish("turn", name, turnEvent{Conversation: name, State: "changed", Time: time.Now().UTC()})
