@@ -71,6 +71,14 @@ func (f *Fleet) answerOne(ctx context.Context, asked store.Request) error {
 	return err
 }
 
+// wakeTasks has the open tasks of other processes go on after a pause.
+func (f *Fleet) wakeTasks(ctx context.Context) error {
+	if f == nil {
+		return nil
+	}
+	return f.lease.WakeTasks(ctx)
+}
+
 // OwnedElsewhere reports whether another process owns a conversation.
 func (f *Fleet) OwnedElsewhere(ctx context.Context, conversation string) (bool, error) {
 	root, _ := store.RootOf(conversation)

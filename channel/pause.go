@@ -51,6 +51,9 @@ func (o Operator) Resume(ctx context.Context, name string) error {
 		return err
 	}
 	o.inScope(name, (*conversation).wake)
+	if name == everywhere {
+		return o.hub.fleet.wakeTasks(ctx)
+	}
 	return nil
 }
 

@@ -266,6 +266,15 @@ func (l *Lease) Orphans(ctx context.Context) ([]string, error) {
 		WHERE r.owner <> 0 AND `+isFree+` AND (`+waits+` OR `+owes+` OR t.state = 'open') ORDER BY c.id`)
 }
 
+// WakeTasks tells other processes to go on with their open tasks.
+func (l *Lease) WakeTasks(ctx context.Context) error {
+	return Fail("wake the tasks of other processes", l.store.beside(ctx, func(tx *Tx) {
+		tx.do(`INSERT INTO events (conversation, changed) SELECT t.id, 0 FROM tasks t JOIN conversations r ON r.id = t.root
+			WHERE t.state = 'open' AND r.owner NOT IN (0, ?)`, l.id)
+		tx.store.engine.notify(tx, false)
+	}))
+}
+
 // Listen calls heard when another process has written an event, or, with members, has left or ended. It returns when the connection is
 // lost or ctx ends.
 func (l *Lease) Listen(ctx context.Context, heard func(members bool)) error {
