@@ -12,7 +12,6 @@ import (
 	"cairn/compactor/summarize"
 	"cairn/internal/tokens"
 	"cairn/memory"
-	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
 	"cairn/testkit/storetest"
@@ -298,7 +297,7 @@ func TestDeletedMemoryLeavesPrompt(t *testing.T) {
 		check.Contains(t, when+": prompt", r.lastRequestText(), fact)
 		remove(when == "between turns")
 		if when[:2] == "by" {
-			other := check.Must(store.Open(t.Context(), store.Options{Dir: r.dir, Shared: true}))(t)
+			other := storetest.OpenBeside(t, r.dir)
 			defer other.Close()
 			check.NoError(t, memory.In(other).Purge(t.Context(), 1))
 		}

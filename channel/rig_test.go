@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
+	"cairn/testkit/pgtest"
 	"cairn/testkit/storetest"
 
 	"go.uber.org/goleak"
@@ -29,7 +31,14 @@ import (
 func TestMain(m *testing.M) {
 	time.Local = time.UTC // the program's default: rendered text must not depend on the machine
 	check.InMemory()
-	goleak.VerifyTestMain(m)
+	storetest.Prepare()
+	code := m.Run()
+	pgtest.Stop()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 type connector struct {
@@ -162,7 +171,6 @@ func newRig(t testing.TB, f script) *rig {
 	r.agent = channel.Agent{Model: r.model, MaxOutput: 500, Policy: compactor.DefaultPolicy}
 	r.opts.Agent = func(string) channel.Agent { return r.agent }
 	r.opts.Connectors, r.opts.Log = []channel.Connector{r.connector}, slog.New(slog.DiscardHandler)
-	storetest.CopyEmpty(t, r.dir)
 	r.start()
 	t.Cleanup(r.stop)
 	return r
@@ -184,7 +192,7 @@ func inBubble(t *testing.T, model script, f func(t *testing.T, r *rig)) {
 
 func (r *rig) start() {
 	r.t.Helper()
-	r.store = check.Must(store.Open(context.Background(), store.Options{Dir: r.dir}))(r.t)
+	r.store = storetest.Open(r.t, r.dir)
 	r.opts.Store = r.store
 	r.hub = channel.New(r.opts)
 }

@@ -52,6 +52,13 @@ var makeEmpty = sync.OnceValue(func() error {
 	return s.Close()
 })
 
+// Prepare starts what the tests of a package share, for those that open stores in bubbles of testing/synctest.
+func Prepare() {
+	if OnPostgres {
+		_ = makeEmpty() // the first test says what is wrong
+	}
+}
+
 // places are the folders of the stores that tests have opened: one folder is one database.
 var places sync.Map
 
