@@ -201,11 +201,15 @@ func (h *Hub) askOwner(ctx context.Context, name string, who access.Person, line
 	}
 	if conclude != nil {
 		answered.Then = func(ctx context.Context) string {
-			text, err := conclude(ctx)
+			outcome, err := conclude(ctx)
+			var text string
+			if err == nil {
+				err = json.Unmarshal(outcome, &text)
+			}
 			if err != nil {
 				return h.commandFailed(name, err)
 			}
-			return string(text)
+			return text
 		}
 	}
 	return answered.Answer, nil
@@ -221,7 +225,13 @@ func (h *Hub) runAsked(ctx context.Context, name string, body []byte) (answer []
 	}
 	answered.Refused = errors.Is(err, ErrRefused)
 	if then := answered.Then; then != nil {
-		conclude = func(ctx context.Context) []byte { return []byte(then(ctx)) }
+		conclude = func(ctx context.Context) []byte {
+			outcome, err := json.Marshal(then(ctx))
+			if err != nil {
+				return []byte(refusal)
+			}
+			return outcome
+		}
 	}
 	answer, err = json.Marshal(answered)
 	if err != nil {

@@ -336,6 +336,7 @@ func TestRequestsReachTheOwner(t *testing.T) {
 	check.Equal(t, "dropping it finds it untouched", check.Must(other.Requests().Drop(ctx, id))(t), false)
 	check.Error(t, check.ErrorOf(other.Requests().Response(ctx, id)), store.ErrNotFound)
 
+	check.Equal(t, "dropping it again finds it untouched", check.Must(other.Requests().Drop(ctx, id))(t), false)
 	dropped := ask()
 	check.Equal(t, "dropping another finds it untouched", check.Must(other.Requests().Drop(ctx, dropped))(t), true)
 	late := ask()

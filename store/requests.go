@@ -101,7 +101,8 @@ func (r Requests) Response(ctx context.Context, id int64) (known Response, err e
 // Drop ends a request. It reports whether nobody has taken it, and nobody will.
 func (r Requests) Drop(ctx context.Context, id int64) (untouched bool, err error) {
 	err = r.lease.store.beside(ctx, func(tx *Tx) {
-		untouched = getValue[int64](tx, "DELETE FROM requests WHERE id = ? RETURNING taken", id) == 0
+		taken := int64(0)
+		untouched = tx.row("DELETE FROM requests WHERE id = ? RETURNING taken", id).Found(&taken) && taken == 0
 	})
 	return untouched, Fail("end a request to another process", err)
 }
