@@ -9,6 +9,7 @@ import (
 	"cairn/channel/access"
 	"cairn/store"
 	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 // withBot starts the hub again with rules by which the bot reads another bot's messages.
@@ -89,11 +90,11 @@ func TestBotTurnsAreCountedOnDisk(t *testing.T) {
 	})
 	t.Run("a message that could not be stored does not count", func(t *testing.T) {
 		r := newRig(t, echo).withBot()
-		r.execute("CREATE TRIGGER full BEFORE INSERT ON inbox BEGIN SELECT RAISE(ABORT, 'full'); END")
+		accept := storetest.Refuse(t, r.store, "INSERT ON inbox", "full")
 		for range 5 {
 			check.ErrorContains(t, "delivery", r.deliverTo(place, "ping", byBot), "full")
 		}
-		r.execute("DROP TRIGGER full")
+		accept()
 		r.wantAnswers("after five that failed", 3)
 	})
 	t.Run("one log line reports it", func(t *testing.T) {

@@ -37,6 +37,7 @@ func TestForgetMeReachesThoughtsOfRunningTurn(t *testing.T) {
 
 // What another process deletes leaves the prompt also while a summary is being written, during which nothing is opened again.
 func TestPurgeElsewhereDuringSummary(t *testing.T) {
+	storetest.SQLiteOnly(t, "a number that changes with each write of another process: on PostgreSQL that leaves events to a process with a lease")
 	gate := make(chan script)
 	r := newRig(t, echo)
 	r.withWorker(gatedWorker(gate))
@@ -55,6 +56,7 @@ func TestPurgeElsewhereDuringSummary(t *testing.T) {
 
 // A focus that another process erases is not used, or stored again, by the summary being written, the next one or the settings.
 func TestFocusPurgedElsewhereDuringSummary(t *testing.T) {
+	storetest.SQLiteOnly(t, "a number that changes with each write of another process: on PostgreSQL that leaves events to a process with a lease")
 	gate := make(chan script)
 	r := newRig(t, echo)
 	worker := r.withWorker(gatedWorker(gate))

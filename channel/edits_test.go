@@ -77,10 +77,10 @@ func TestDeletionDuringTurn(t *testing.T) {
 	check.Lacks(t, "log", log.String(), "conversation_stalled")
 	inBubble(t, echo, func(t *testing.T, r *rig) { // before the turn is resumed: no open turn is left, which would stop /new
 		r.overhear("something")
-		r.execute("CREATE TRIGGER refuse BEFORE INSERT ON outbox BEGIN SELECT RAISE (ABORT, 'no'); END")
+		accept := storetest.Refuse(t, r.store, "INSERT ON outbox", "no")
 		r.sayUntil("hello", "holding it back")
 		check.NoError(t, r.hub.Delete(t.Context(), place, "m2"))
-		r.execute("DROP TRIGGER refuse")
+		accept()
 		r.run("/new")
 		time.Sleep(time.Minute)
 		r.waitForReplies()

@@ -30,7 +30,7 @@ func TestFailuresInWords(t *testing.T) {
 	r.agent.Language = "de"
 	r.reopen()
 	r.ask("hello")
-	r.execute("CREATE TRIGGER refuse BEFORE INSERT ON pins BEGIN SELECT RAISE (ABORT, 'secret internals'); END")
+	storetest.Refuse(t, r.store, "INSERT ON pins", "secret internals")
 	answer, _, err := r.hub.Run(t.Context(), place, access.Person{ID: "u1", Manager: true}, "/pin 1")
 	check.ErrorContains(t, "error for the log", err, "secret internals")
 	check.Equal(t, "answer", answer.Text, "Das hat nicht geklappt; der Grund steht in meinem Protokoll. Versuche es später noch einmal.")

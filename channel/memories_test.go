@@ -297,6 +297,7 @@ func TestDeletedMemoryLeavesPrompt(t *testing.T) {
 		check.Contains(t, when+": prompt", r.lastRequestText(), fact)
 		remove(when == "between turns")
 		if when[:2] == "by" {
+			storetest.SQLiteOnly(t, "a number that changes with each write of another process")
 			other := storetest.OpenBeside(t, r.dir)
 			defer other.Close()
 			check.NoError(t, memory.In(other).Purge(t.Context(), 1))

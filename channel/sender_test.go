@@ -49,12 +49,12 @@ func TestRepliesBehindSlowSendStayInOrder(t *testing.T) {
 func TestReplyIsSentOnceWhileTheDiskRefuses(t *testing.T) {
 	inBubble(t, echo, func(t *testing.T, r *rig) {
 		log := r.captureLog()
-		r.execute("CREATE TRIGGER refuse BEFORE UPDATE OF sent_at ON outbox BEGIN SELECT RAISE (ABORT, 'the disk is full'); END")
+		accept := storetest.Refuse(t, r.store, "UPDATE OF sent_at ON outbox", "the disk is full")
 		r.say("hello", true)
 		time.Sleep(10 * time.Second)
 		check.EqualAll(t, "sent while the disk refuses", r.connector.texts(), []string{"answer 1"})
 		check.EqualAll(t, "tries and warnings", []int{log.count("send_reply_failed"), log.count("level=WARN")}, []int{5, 1})
-		r.execute("DROP TRIGGER refuse")
+		accept()
 		r.waitForReplies()
 		r.restart()
 		r.ask("and now?")
