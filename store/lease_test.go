@@ -318,7 +318,9 @@ func TestLostAnswerToACommit(t *testing.T) {
 // What another process asks of an owner is done once, by the owner alone, and not if it comes too late.
 func TestRequestsReachTheOwner(t *testing.T) {
 	all, _ := fleet(t, 3)
-	owner, other, next := all[0], all[1], all[2]
+	owner := all[0]
+	other := all[1]
+	next := all[2]
 	owner.claim("discord:1/2")
 	seen := check.Must(other.Conversation(ctx, "discord:1/2"))(t)
 	ask := func() int64 { return check.Must(other.Requests().Ask(ctx, seen, "command", "/stop"))(t) }
