@@ -109,8 +109,13 @@ func (p *postgreSQL) examineDurability(tx *Tx, note func(form string, args ...an
 	if commit == "off" {
 		note("warning: synchronous_commit is off: a crash of the server may lose messages of the last moments, which the bot has acknowledged")
 	}
-	if followers > 0 && (standbys == "" || commit == "local") {
-		note("warning: the standbys follow asynchronously: after a failover, messages of the last moments may be missing; name them in synchronous_standby_names")
+	followed := followers > 0 || p.address.Several()
+	switch synchronous := standbys != "" && commit != "local" && commit != "off"; {
+	case followed && !synchronous:
+		note("warning: the standbys follow asynchronously: after a failover, messages of the last moments, which the bot has acknowledged, may be missing; " +
+			"name them in synchronous_standby_names, and let synchronous_commit be on")
+	case synchronous:
+		note("the standbys follow synchronously: nothing that is acknowledged is lost when one takes the place of the server")
 	}
 }
 

@@ -205,3 +205,25 @@ func TestExamineServer(t *testing.T) {
 	check.Contains(t, "facts", strings.Join(found.Facts, "\n"), "warning: synchronous_commit is off")
 	check.That(t, found.Exists && found.Contents.Messages == 1 && found.Contents.Version == len(store.Migrations) && found.Contents.Bytes > 0, "got %+v", found)
 }
+
+// A user without any rights of an administrator sees how the standbys follow.
+func TestExamineStandbys(t *testing.T) {
+	t.Parallel()
+	c := pgtest.New(t)
+	check.NoError(t, c.Run("postgres", "CREATE ROLE ann LOGIN; CREATE SCHEMA cairn AUTHORIZATION ann"))
+	facts := func(address string) string {
+		t.Helper()
+		return strings.Join(check.Must(store.ExamineServer(ctx, address, "cairn"))(t).Facts, "\n")
+	}
+	const lagging = "warning: the standbys follow asynchronously"
+	check.Lacks(t, "without a standby", facts(c.AddressOf("ann", "postgres")), "standbys")
+	check.Contains(t, "with a second server, which is away", facts(c.AddressOf("ann", "postgres")+",/nowhere"), lagging)
+	pgtest.NewStandby(t, c, false)
+	check.Contains(t, "with a standby", facts(c.AddressOf("ann", "postgres")), lagging)
+	pgtest.NewStandby(t, c, true)
+	check.Contains(t, "with a synchronous one", facts(c.AddressOf("ann", "postgres")), "the standbys follow synchronously")
+	for _, setting := range []string{"local", "off"} {
+		check.NoError(t, c.Run("postgres", "ALTER ROLE ann SET synchronous_commit = "+setting))
+		check.Contains(t, "with synchronous_commit = "+setting, facts(c.AddressOf("ann", "postgres")), lagging)
+	}
+}

@@ -29,11 +29,21 @@ type pair struct {
 	asked         atomic.Int32 // how often the model was asked something slow
 }
 
-// startPair starts the second process once the first is connected. The model answers "Answer: QUESTION", and holds back what contains "slow"
-// until release is called. The first one reaches the database through what through returns, if that is given.
+// startPair starts two processes on a new cluster. The first one reaches it through what through returns, if that is given.
 func startPair(t *testing.T, through ...func(c *pgtest.Cluster) string) (p *pair, release func()) {
 	t.Helper()
 	c := pgtest.New(t)
+	address := c.Address("postgres")
+	for _, f := range through {
+		address = f(c)
+	}
+	return startPairAt(t, address, c.Address("postgres"))
+}
+
+// startPairAt starts the second process once the first is connected. The model answers "Answer: QUESTION", and holds back what contains
+// "slow" until release is called.
+func startPairAt(t *testing.T, first, second string) (p *pair, release func()) {
+	t.Helper()
 	released := make(chan bool)
 	release = sync.OnceFunc(func() { close(released) })
 	p = &pair{platforms: newPlatforms(t), t: t}
@@ -57,13 +67,9 @@ func startPair(t *testing.T, through ...func(c *pgtest.Cluster) string) (p *pair
 		p.folder = p.platforms.folder(fmt.Sprintf("store = %q\n", address), modelAt(model)...)
 		return p.folder.start("run", "--health", "127.0.0.1:0", "--web", "localhost:0")
 	}
-	address := c.Address("postgres")
-	for _, f := range through {
-		address = f(c)
-	}
-	p.first = start(address)
+	p.first = start(first)
 	p.open(p.first)
-	p.second = start(c.Address("postgres"))
+	p.second = start(second)
 	p.second.logs("standing_by", "discord")
 	p.second.logs("standing_by", "slack")
 	return p, release

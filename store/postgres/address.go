@@ -3,14 +3,17 @@
 package postgres
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Example is what an address looks like.
@@ -41,23 +44,47 @@ func Parse(address string) (a Address, err error) {
 	if err != nil {
 		return a, err
 	}
-	a.mode = query.Get("sslmode")
+	a.mode = cmp.Or(query.Get("sslmode"), os.Getenv("PGSSLMODE"))
 	if a.mode == "" {
-		a.mode = os.Getenv("PGSSLMODE")
+		a.mode = "disable"
+		if a.OverNetwork() {
+			a.mode = "verify-full"
+		}
+		separator := "?"
+		if parts.RawQuery != "" {
+			separator = "&"
+		}
+		a.config, err = parseConfig(strings.TrimSuffix(address, "?") + separator + "sslmode=" + a.mode)
 	}
-	if a.mode != "" {
-		return a, nil
+	if err == nil {
+		a.preferPrimary(cmp.Or(query.Get("target_session_attrs"), os.Getenv("PGTARGETSESSIONATTRS")))
 	}
-	a.mode = "disable"
-	if a.OverNetwork() {
-		a.mode = "verify-full"
-	}
-	separator := "?"
-	if parts.RawQuery != "" {
-		separator = "&"
-	}
-	a.config, err = parseConfig(strings.TrimSuffix(address, "?") + separator + "sslmode=" + a.mode)
 	return a, err
+}
+
+// preferPrimary makes connections go to the primary of several servers, unless attributes demand something else. They do so with
+// read-write, too: that asks whether the connection may write, and those of readers may nowhere.
+func (a Address) preferPrimary(attributes string) {
+	if attributes == "read-write" || attributes == "" && a.Several() {
+		a.config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsPrimary
+	}
+}
+
+// hosts returns the servers, each with its port.
+func (a Address) hosts() (all []server) {
+	all = []server{{a.config.Host, a.config.Port}}
+	for _, other := range a.config.Fallbacks { // with some modes, a host is there twice
+		s := server{other.Host, other.Port}
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+type server struct {
+	host string // or the folder of a socket
+	port uint16
 }
 
 // isAmbiguous reports whether an address has an @ besides the one before the host: a part of the password would be read, and shown, as
@@ -85,19 +112,18 @@ func parseConfig(address string) (*pgx.ConnConfig, error) {
 
 // OverNetwork reports whether connections may leave this machine.
 func (a Address) OverNetwork() bool {
-	hosts := []string{a.config.Host}
-	for _, other := range a.config.Fallbacks {
-		hosts = append(hosts, other.Host)
-	}
-	for _, host := range hosts {
-		ip := net.ParseIP(host)
-		local := isSocket(host) || host == "localhost" || ip != nil && ip.IsLoopback()
+	for _, s := range a.hosts() {
+		ip := net.ParseIP(s.host)
+		local := isSocket(s.host) || s.host == "localhost" || ip != nil && ip.IsLoopback()
 		if !local {
 			return true
 		}
 	}
 	return false
 }
+
+// Several reports whether the address names several servers, one of which is the primary.
+func (a Address) Several() bool { return len(a.hosts()) > 1 }
 
 // isSocket reports whether a host is the folder of a socket.
 func isSocket(host string) bool { return strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") }
@@ -122,10 +148,15 @@ func (a Address) String() string {
 		return "an address that cannot be read"
 	}
 	u := url.URL{Scheme: "postgres", User: url.User(a.config.User), Path: "/" + a.config.Database}
-	if isSocket(a.config.Host) {
-		u.RawQuery = "host=" + a.config.Host
+	var names, withPorts []string
+	for _, s := range a.hosts() {
+		names = append(names, s.host)
+		withPorts = append(withPorts, net.JoinHostPort(s.host, fmt.Sprint(s.port)))
+	}
+	if slices.ContainsFunc(names, isSocket) {
+		u.RawQuery = "host=" + strings.Join(names, ",")
 	} else {
-		u.Host = net.JoinHostPort(a.config.Host, fmt.Sprint(a.config.Port))
+		u.Host = strings.Join(withPorts, ",")
 	}
 	return u.String()
 }

@@ -56,6 +56,8 @@ func (a Address) Explain(err error) string {
 		return fmt.Sprintf("the server refuses the user %s: correct the password, or allow the user in the server's pg_hba.conf", user)
 	case code == "3D000":
 		return fmt.Sprintf("the server has no database %s: create it with CREATE DATABASE, or correct the address", a.config.Database)
+	case errors.Is(err, pgconn.ErrStandbyConnection):
+		return fmt.Sprintf("no server at %s is the primary: name it, or promote a standby; it is tried again", a)
 	case code == "25006":
 		return "the server only reads, as a standby does: name the primary server"
 	case code == DiskFull:

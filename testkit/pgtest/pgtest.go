@@ -81,20 +81,26 @@ func Stop() {
 
 // Start makes a cluster and starts it. PostgreSQL refuses to run as root, so root's cluster runs as nobody.
 func Start() (*Cluster, error) {
+	return startWith("initdb", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
+}
+
+// startWith is Start with the program that makes the data folder.
+func startWith(program string, args ...string) (*Cluster, error) {
 	dir, err := os.MkdirTemp("/tmp", "cairn-pg") // a socket's path is short
 	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{dir: dir}
-	err = c.start()
+	err = c.start(program, args...)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return c, nil
 }
 
-func (c *Cluster) start() error {
-	makeData, err := programOf("initdb")
+// start has a program of PostgreSQL make the data folder, and starts the server.
+func (c *Cluster) start(program string, args ...string) error {
+	path, err := programOf(program)
 	if err != nil {
 		return err
 	}
@@ -102,11 +108,11 @@ func (c *Cluster) start() error {
 	if err != nil {
 		return err
 	}
-	initdb := exec.Command(makeData, "-D", c.data(), "-U", "cairn", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
-	initdb.Dir = c.dir
-	initdb.SysProcAttr = as
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, out)
+	makes := exec.Command(path, append(args, "-D", c.data(), "-U", "cairn", "--no-sync")...)
+	makes.Dir = c.dir
+	makes.SysProcAttr = as
+	if out, err := makes.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", program, err, out)
 	}
 	return c.Up()
 }
@@ -121,8 +127,9 @@ func (c *Cluster) Up() error {
 	if err != nil {
 		return err
 	}
-	// The shell ends the server when the pipe has a line, or closes because the tests were killed; then it removes the files, too.
-	c.server = exec.Command("sh", "-c", `"$@" & read -r _ || killed=1; kill -INT $!; wait; [ -z "$killed" ] || rm -rf "$0"`, c.dir,
+	// The shell ends the server when the pipe has a line, which names a signal, or closes because the tests were killed; then it removes the
+	// files, too.
+	c.server = exec.Command("sh", "-c", `"$@" & read -r signal || killed=1; kill -"${signal:-INT}" $!; wait; [ -z "$killed" ] || rm -rf "$0"`, c.dir,
 		serve, "-D", c.data(), "-k", c.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off", "-c", "max_connections=200")
 	c.server.Dir = c.dir
 	c.server.SysProcAttr = as
@@ -147,8 +154,14 @@ func (c *Cluster) Up() error {
 }
 
 // Down stops the server, as its operator does, and ends all connections. Up starts it again.
-func (c *Cluster) Down() {
-	_, _ = io.WriteString(c.stop, "stop\n")
+func (c *Cluster) Down() { c.end("INT") }
+
+// Crash ends the server and its connections in the middle of what they do, as a crash of its machine does: nothing more is written or
+// sent. SIGKILL would do the same, but leave shared memory behind.
+func (c *Cluster) Crash() { c.end("QUIT") }
+
+func (c *Cluster) end(signal string) {
+	_, _ = io.WriteString(c.stop, signal+"\n")
 	_ = c.server.Wait()
 }
 
