@@ -17,10 +17,13 @@ doubles of Discord and Slack and a scripted model. People write in many channels
 while something goes wrong every few seconds, by turns:
   kill     a process is killed, and a new one starts
   freeze   a process is stopped for --freeze, longer than its lease of %v, and goes on
-  drain    a process is stopped by SIGTERM, and a new one starts, as in a rolling upgrade: --with names a second program
+  drain    a process is stopped by SIGTERM, and a new one starts
+  upgrade  all processes are, one after another: a rolling upgrade to the second build of --with, or back if the tables are the same
   restart  the database restarts
   outage   the database is away for %v
-Most of the faults of processes meet the one that receives the messages.
+Most of the faults of processes meet the one that receives the messages. The doubles are as strict as the platforms: Discord lets a bot
+give about 14 answers a second, and Slack lets it read the history of 50 channels a minute, as it does before its first answer in each and
+after a takeover. What people ask beyond that is answered later, and waits longer than the targets allow.
 
 At the end, what people see, the transcript and what triggers in the database have noted are compared. A question that is lost,
 answered twice or out of order, and a row written by a process that does not own the conversation end with exit code 1, and keep the
@@ -70,7 +73,7 @@ func newMachines() *benchmark {
 	b.Flags().DurationVar(&o.freeze, "freeze", time.Minute, "freeze a process for `TIME`")
 	within(b, "freeze", &o.freeze, time.Second, time.Hour)
 	b.Flags().StringSliceVar(&o.on, "on", []string{"discord", "slack"}, "`LIST` of platforms")
-	b.Flags().StringVar(&o.with, "with", "", "`PATH` of another program, which a process runs after every second fault")
+	b.Flags().StringVar(&o.with, "with", "", "`PATH` of Cairn, built from an older or newer commit, for the fault upgrade: the processes run the older one first")
 	b.Flags().StringVar(&o.postgres, "postgres", "", "`ADDRESS` of a database, which then meets no faults; the schema "+fleetSchema+" there is removed")
 	b.Flags().Uint64Var(&o.seed, "seed", 1, "random seed `N`, for who writes and what fails")
 	b.Flags().BoolVar(&model, "model", false, "search the model")
@@ -113,7 +116,7 @@ func (b *benchmark) modelFlags(bounds *fleetmodel.Bounds) {
 
 func (o *fleetOptions) check(b *benchmark) error {
 	if o.postgres != "" && !b.Flags().Changed("faults") {
-		o.faults = []string{"kill", "freeze", "drain"}
+		o.faults = []string{"kill", "drain", "freeze", "upgrade"}
 	}
 	for _, name := range o.faults {
 		f := faultNamed(name)

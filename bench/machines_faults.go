@@ -13,6 +13,7 @@ type machineFault struct {
 	name       string
 	lasts      time.Duration
 	ofDatabase bool
+	ofAll      bool // processes, one after another
 	do         func(ctx context.Context, r *fleetRun, m *machine) error
 }
 
@@ -34,6 +35,9 @@ var machineFaults = []machineFault{
 			return err
 		}
 		return m.signal(syscall.SIGCONT)
+	}},
+	{name: "upgrade", ofAll: true, do: func(ctx context.Context, r *fleetRun, _ *machine) error {
+		return r.upgrade(ctx)
 	}},
 	{name: "outage", lasts: outageLasts, ofDatabase: true, do: func(ctx context.Context, r *fleetRun, _ *machine) error {
 		return r.withoutDatabase(ctx, outageLasts)
@@ -60,7 +64,7 @@ func namesOf(faults []machineFault) (names []string) {
 type injected struct {
 	Kind     string    `json:"fault"`
 	Clock    string    `json:"at"`
-	Process  int       `json:"process"`  // 0: the database
+	Process  int       `json:"process"`  // 0: the database, or all
 	Received bool      `json:"received"` // the process was the one that received messages
 	Seconds  float64   `json:"seconds"`
 	began    time.Time // and ended
@@ -102,8 +106,11 @@ func (r *fleetRun) nextFault(n int, left time.Duration) *machineFault {
 	for i := range r.o.faults {
 		f := faultNamed(r.o.faults[(n+i)%len(r.o.faults)])
 		lasts := max(f.lasts, time.Second)
-		if f.name == "freeze" {
+		switch {
+		case f.name == "freeze":
 			lasts = r.o.freeze
+		case f.ofAll:
+			lasts = r.upgradeLasts()
 		}
 		if left > lasts {
 			return f
@@ -115,7 +122,7 @@ func (r *fleetRun) nextFault(n int, left time.Duration) *machineFault {
 func (r *fleetRun) inject(ctx context.Context, f *machineFault) error {
 	done := injected{Kind: f.name}
 	var m *machine
-	if !f.ofDatabase {
+	if !f.ofDatabase && !f.ofAll {
 		var err error
 		m, done.Received, err = r.victim(ctx)
 		if err != nil {

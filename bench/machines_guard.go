@@ -56,27 +56,37 @@ CREATE TRIGGER guard AFTER INSERT OR UPDATE ON outbox FOR EACH ROW EXECUTE FUNCT
 CREATE TRIGGER guard AFTER INSERT OR UPDATE ON compactions FOR EACH ROW EXECUTE FUNCTION guard_write();
 `
 
-// newGuard makes the schema of the processes anew, with the triggers.
+// newGuard connects, and removes the schema of an earlier run.
 func newGuard(ctx context.Context, address string) (guard, error) {
 	connector, err := postgres.Connector(address, fleetSchema, nil)
 	if err != nil {
 		return guard{}, err
 	}
 	g := guard{sql.OpenDB(connector)}
-	if err := g.remove(ctx); err != nil {
-		return g, err
+	return g, g.remove(ctx)
+}
+
+// watch adds the triggers to the schema.
+func (g guard) watch(ctx context.Context) error {
+	if _, err := g.db.ExecContext(ctx, guardTriggers); err != nil {
+		return fmt.Errorf("make the triggers: %w", err)
 	}
+	return nil
+}
+
+// makeSchema makes the schema of the processes as this version of Cairn does.
+func makeSchema(ctx context.Context, address string) error {
 	data, err := store.Open(ctx, store.Options{Postgres: address, Schema: fleetSchema})
 	if err != nil {
-		return g, err
+		return err
 	}
-	if err := data.Close(); err != nil {
-		return g, err
-	}
-	if _, err := g.db.ExecContext(ctx, guardTriggers); err != nil {
-		return g, fmt.Errorf("make the triggers: %w", err)
-	}
-	return g, nil
+	return data.Close()
+}
+
+// version returns the version of the schema.
+func (g guard) version(ctx context.Context) (version int, err error) {
+	err = g.db.QueryRowContext(ctx, "SELECT version FROM cairn").Scan(&version)
+	return version, err
 }
 
 func (g guard) remove(ctx context.Context) error {

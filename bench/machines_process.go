@@ -16,16 +16,15 @@ import (
 type machine struct {
 	program
 	number      int
-	other       string // another program, that every second process runs; empty: none
 	environment []string
 	report      func(format string, args ...any) // of what must not happen
 
 	mu       sync.Mutex // guards everything below
+	runs     string     // the path of the program
 	process  *exec.Cmd
 	ended    chan struct{} // closed when the process has ended
 	expected bool          // somebody has ended it
 	closing  bool          // no other one follows
-	starts   int
 	spent    time.Duration // by all that have ended, on processors
 }
 
@@ -51,17 +50,27 @@ func (m *machine) run(ctx context.Context) error {
 func (m *machine) start(ctx context.Context, log *os.File) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	cmd := m.command(ctx, "run", "--log-level", "debug")
-	if m.other != "" && m.starts%2 == 1 {
-		cmd.Path = m.other
-	}
-	cmd.Env = append(cmd.Env, m.environment...)
+	cmd := m.calls(ctx, m.runs, "run", "--log-level", "debug")
 	cmd.Stderr = log
 	m.process = cmd
 	m.ended = make(chan struct{})
 	m.expected = false
-	m.starts++
 	return cmd.Start()
+}
+
+// calls returns a command of one of the builds in the folder.
+func (m *machine) calls(ctx context.Context, build string, args ...string) *exec.Cmd {
+	cmd := m.command(ctx, args...)
+	cmd.Path = build
+	cmd.Env = append(cmd.Env, m.environment...)
+	return cmd
+}
+
+// change sets the build that the next process runs.
+func (m *machine) change(build string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.runs = build
 }
 
 // hasEnded notes the end of a process, and reports whether it was the last one.
@@ -145,7 +154,7 @@ func (r *fleetRun) newMachines(ctx context.Context, n int, settings string, envi
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}
-		m := &machine{program: program{dir}, number: i, other: r.o.with, environment: environment, report: r.report}
+		m := &machine{program: program{dir}, number: i, environment: environment, report: r.report}
 		var err error
 		if i == 0 {
 			m.program, err = buildCairn(ctx, dir, settings)
@@ -156,6 +165,7 @@ func (r *fleetRun) newMachines(ctx context.Context, n int, settings string, envi
 		if err != nil {
 			return err
 		}
+		m.runs = filepath.Join(dir, "cairn")
 		r.machines = append(r.machines, m)
 	}
 	return nil

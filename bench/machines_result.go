@@ -73,7 +73,7 @@ func (r *fleetRun) result(ctx context.Context, took time.Duration) (f fleetResul
 		Gaps: gapsOf(r.asked, v.answered, r.injected),
 	}
 	f.Wrong = append([]string{}, slices.Concat(r.wrong, v.lost, v.twice, v.disorder, v.strange, noted, left, unevenly(r.asked, texts))...)
-	if said, err := r.machines[0].command(ctx, "doctor").CombinedOutput(); err != nil {
+	if said, err := r.machines[0].calls(ctx, r.builds.now, "doctor").CombinedOutput(); err != nil {
 		f.Wrong = append(f.Wrong, "cairn doctor says "+string(said))
 	}
 	var spent time.Duration
@@ -101,7 +101,7 @@ func (r *fleetRun) result(ctx context.Context, took time.Duration) (f fleetResul
 // judge compares the result with the targets; what must not happen is an error of its own.
 func (f *fleetResult) judge() {
 	for _, g := range f.Gaps {
-		most := map[string]time.Duration{"kill": killGap, "drain": drainGap}[g.After]
+		most := map[string]time.Duration{"kill": killGap, "drain": drainGap, "upgrade": drainGap}[g.After]
 		if most != 0 {
 			f.Targets = append(f.Targets, atMost("longest gap after a "+g.After+", in ms", g.Max, ms(most)))
 		}

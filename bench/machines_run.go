@@ -26,6 +26,7 @@ type fleetRun struct {
 	model    *llmtest.Server
 	venues   map[string]venue
 	machines []*machine
+	builds   builds
 
 	mu       sync.Mutex // guards everything below
 	asked    []question
@@ -81,8 +82,7 @@ func runFleet(ctx context.Context, s *screen, o fleetOptions) (result fleetResul
 		return result, err
 	}
 	took := time.Since(began)
-	s.progress("the rest is answered")
-	if err := r.settle(within); err != nil {
+	if err := r.settle(within, s); err != nil {
 		return result, err
 	}
 	for _, m := range r.machines {
@@ -124,7 +124,13 @@ func (r *fleetRun) open(ctx context.Context) (err error) {
 		}
 		environment = append(environment, v.environment()...)
 	}
-	return r.newMachines(ctx, r.o.processes, settings, environment)
+	if err := r.newMachines(ctx, r.o.processes, settings, environment); err != nil {
+		return err
+	}
+	if err := r.chooseBuilds(ctx, address); err != nil {
+		return err
+	}
+	return r.guard.watch(ctx)
 }
 
 // close removes the folder, unless it contains evidence.
@@ -229,11 +235,13 @@ func (r *fleetRun) seen() map[string][]shown {
 	return all
 }
 
-// restLasts is how long the rest may take after the last question: some of it may have to be taken over, and a platform redelivers.
+// restLasts is how long to wait for the next answer after the last question: some have to be taken over, and a platform redelivers. Where
+// a platform serves fewer requests than people ask questions, many are left then.
 const restLasts = 90 * time.Second
 
 // settle waits until all is answered, or nobody answers any more.
-func (r *fleetRun) settle(ctx context.Context) error {
+func (r *fleetRun) settle(ctx context.Context, s *screen) error {
+	answered := 0
 	for end := time.Now().Add(restLasts); time.Now().Before(end); {
 		v := compareAnswers(r.asked, r.seen(), nil)
 		left, err := r.guard.left(ctx)
@@ -243,6 +251,11 @@ func (r *fleetRun) settle(ctx context.Context) error {
 		if len(v.answered) == len(r.asked) && len(left) == 0 {
 			return nil
 		}
+		if len(v.answered) > answered {
+			answered = len(v.answered)
+			end = time.Now().Add(restLasts)
+		}
+		s.progress("the rest is answered: %d of %d", answered, len(r.asked))
 		if err := sleep(ctx, lookEvery); err != nil {
 			return err
 		}

@@ -3,6 +3,8 @@ package main
 import (
 	"database/sql"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +26,25 @@ func TestFleet(t *testing.T) {
 		"--postgres", pgtest.New(t).Address("postgres"))
 	check.EqualAll(t, "what is wrong", r.Wrong, nil)
 	check.That(t, len(r.Faults) == 1 && r.Asked > 15 && r.Answered == r.Asked && len(r.Gaps) > 1 && r.Speed > 0 && r.CPU > 0, "%+v", r)
+}
+
+// TestUpgradeOfAFleet replaces one build by another in all processes.
+func TestUpgradeOfAFleet(t *testing.T) {
+	check.SkipUnderRace(t)
+	if testing.Short() {
+		t.Skip("it builds the program and upgrades it")
+	}
+	t.Parallel()
+	other := filepath.Join(t.TempDir(), "cairn")
+	check.NoError(t, compileCairn(t.Context(), other))
+	starts := filepath.Join(filepath.Dir(other), "starts") // of the other build
+	script := other + ".sh"
+	check.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\necho $1 >> "+starts+"\nexec "+other+" \"$@\"\n"), 0o700))
+	r, _ := ranAs[fleetResult](t, "machines", "--processes", "2", "--conversations", "8", "--rate", "4", "--minutes", "0.2", "--faults", "upgrade",
+		"--with", script, "--postgres", pgtest.New(t).Address("postgres"))
+	check.EqualAll(t, "what is wrong", r.Wrong, nil)
+	check.That(t, len(r.Faults) == 1 && r.Asked > 30 && r.Answered == r.Asked, "%+v", r)
+	check.Equal(t, "what the other build was started for", string(check.Must(os.ReadFile(starts))(t)), "chat\nrun\nrun\n")
 }
 
 // TestAnswersAreCompared seeds what must not happen into what people see.
@@ -92,6 +113,8 @@ func TestGuard(t *testing.T) {
 	c := pgtest.New(t)
 	g := check.Must(newGuard(ctx, c.Address("postgres")))(t)
 	defer g.db.Close()
+	check.NoError(t, makeSchema(ctx, c.Address("postgres")))
+	check.NoError(t, g.watch(ctx))
 	data := check.Must(store.Open(ctx, store.Options{Postgres: c.Address("postgres"), Schema: fleetSchema}))(t)
 	defer data.Close()
 	check.Must(data.Conversation(ctx, "discord:1/2"))(t)
