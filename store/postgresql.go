@@ -109,7 +109,11 @@ func (p *postgreSQL) checkServer(tx *Tx) {
 // isEmpty reports whether the schema has no tables, or does not exist. The transaction fails if another program's are there.
 func (p *postgreSQL) isEmpty(tx *Tx) bool {
 	if exists(tx, "SELECT 1 FROM pg_namespace WHERE nspname = ? AND NOT has_schema_privilege(oid, 'USAGE')", p.schema) {
-		tx.Fail(errors.New(p.lacksRight()))
+		words := p.lacksRight()
+		if p.has(tx, "cairn") {
+			words = p.lacksGrants()
+		}
+		tx.Fail(errors.New(words))
 		return false
 	}
 	if p.has(tx, "cairn") {
@@ -124,6 +128,10 @@ func (p *postgreSQL) isEmpty(tx *Tx) bool {
 func (p *postgreSQL) create(tx *Tx) {
 	if p.existing {
 		tx.Fail(fmt.Errorf("%w: there is no data yet; start the bot first, or name another schema", ErrNotFound))
+		return
+	}
+	if !p.mayCreate(tx) {
+		tx.Fail(errors.New(p.lacksRight()))
 		return
 	}
 	if !exists(tx, "SELECT 1 FROM pg_namespace WHERE nspname = ?", p.schema) {
@@ -150,6 +158,10 @@ func (p *postgreSQL) upgrade(tx *Tx) {
 		tx.Fail(errOlder)
 	case version >= withProcesses && !additive(migrations[version:]) && exists(tx, "SELECT 1 FROM processes WHERE lease_until > "+clock):
 		tx.Fail(fmt.Errorf("%w by processes of an older version, for which this one changes too much: stop them first; `cairn doctor` of that version lists them", ErrInUse))
+	}
+	p.wantOwner(tx, version, len(migrations))
+	if tx.err != nil {
+		return
 	}
 	tx.changes(postgres.Functions)
 	for next := version + 1; next <= len(migrations) && tx.err == nil; next++ {

@@ -21,7 +21,7 @@ func (p *postgreSQL) explain(err error) error {
 	case postgres.Fenced:
 		return fmt.Errorf("%w: %w", ErrOwned, err)
 	case postgres.MissingRight:
-		words = p.lacksRight()
+		words = p.lacksGrants()
 	case postgres.DiskFull:
 		return &inWords{words: fmt.Sprintf("%v: %s: %v", ErrFull, words, err), cause: err, is: ErrFull}
 	case postgres.DataCorrupted, postgres.IndexCorrupted:
@@ -41,6 +41,25 @@ func (p *postgreSQL) explain(err error) error {
 func (p *postgreSQL) lacksRight() string {
 	user := p.address.User()
 	return fmt.Sprintf("the user %s may not create or use the schema %s: let the owner of the database run CREATE SCHEMA %[2]s AUTHORIZATION %[1]s; or, if it exists, ALTER SCHEMA %[2]s OWNER TO %[1]s", user, p.schema)
+}
+
+// lacksGrants says how to grant what a bot needs of tables that another user owns.
+func (p *postgreSQL) lacksGrants() string {
+	return fmt.Sprintf("the user %s lacks a right in the schema %s: let the owner of its tables run "+
+		"GRANT USAGE ON SCHEMA %[2]s TO %[1]s; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %[2]s TO %[1]s; GRANT SELECT ON ALL SEQUENCES IN SCHEMA %[2]s TO %[1]s",
+		p.address.User(), p.schema)
+}
+
+// wantOwner fails unless the user may bring the tables from one version to another.
+func (p *postgreSQL) wantOwner(tx *Tx, from, to int) {
+	owner, owns := p.owner(tx)
+	switch {
+	case !owns:
+		tx.Fail(fmt.Errorf("the tables have version %d, this cairn needs version %d, and the user %s does not own them: run `cairn upgrade --store ADDRESS` with the address of %s, who does",
+			from, to, p.address.User(), owner))
+	case !p.mayCreate(tx):
+		tx.Fail(errors.New(p.lacksRight()))
+	}
 }
 
 // inWords is an error of the server with what it means.

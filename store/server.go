@@ -140,9 +140,16 @@ func (p *postgreSQL) examineSchema(tx *Tx, found *Server, note func(form string,
 	for _, process := range tx.processes() {
 		note("%s", process)
 	}
-	if !exists(tx, "SELECT 1 FROM pg_namespace WHERE nspname = ? AND has_schema_privilege(oid, 'CREATE')", p.schema) {
-		note("warning: the user %s may not create tables in the schema, which upgrades do: ALTER SCHEMA %s OWNER TO %[1]s", p.address.User(), p.schema)
+	if _, owns := p.owner(tx); !owns {
+		note("the user %s does not own the tables: their owner runs `cairn upgrade` after an update of Cairn, and VACUUM", p.address.User())
 	}
+}
+
+// owner returns the owner of the tables, and whether the user has that user's rights.
+func (p *postgreSQL) owner(tx *Tx) (name string, owns bool) {
+	tx.row(`SELECT pg_get_userbyid(c.relowner), pg_has_role(c.relowner, 'USAGE') FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = ? AND c.relname = 'cairn'`, p.schema).Scan(&name, &owns)
+	return name, owns
 }
 
 // mayCreate reports whether the user may create the tables of a store.

@@ -78,6 +78,7 @@ func TestFailuresOfPostgresInWords(t *testing.T) {
 	c.Down()
 	check.NoError(t, c.Up())
 	wantWords(t, c.AddressOf("ann:rose", "postgres"), "the server is a standby")
+	wantWords(t, c.AddressOf("ann:rose", "postgres")+",/nowhere", "no server at postgres://ann@/postgres?host=", ",/nowhere is the primary", "promote a standby")
 	check.NoError(t, check.Must(store.Open(ctx, store.Options{Postgres: c.AddressOf("ann:rose", "postgres"), Schema: "cairn", Shared: true}))(t).Close())
 	c.Down()
 	err := wantWords(t, c.Address("postgres"), "start the server, or correct the address")

@@ -222,7 +222,11 @@ func (c *Cluster) Address(database string) string {
 
 // Connect returns connections to a schema of a database. They take the statements of package store.
 func (c *Cluster) Connect(database, schema string) *sql.DB {
-	connector, err := postgres.Connector(c.Address(database), schema, nil)
+	return connect(c.Address(database), schema)
+}
+
+func connect(address, schema string) *sql.DB {
+	connector, err := postgres.Connector(address, schema, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -231,7 +235,12 @@ func (c *Cluster) Connect(database, schema string) *sql.DB {
 
 // Run runs statements in a database.
 func (c *Cluster) Run(database, script string) error {
-	db := c.Connect(database, "public")
+	return c.RunAs("cairn", database, script)
+}
+
+// RunAs is Run for another user.
+func (c *Cluster) RunAs(user, database, script string) error {
+	db := connect(c.AddressOf(user, database), "public")
 	_, err := db.ExecContext(context.Background(), script)
 	return errors.Join(err, db.Close())
 }
