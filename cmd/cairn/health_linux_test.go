@@ -210,12 +210,38 @@ func TestContainerFile(t *testing.T) {
 func TestComposeFile(t *testing.T) {
 	t.Parallel()
 	file := read(t, checkout+"/deploy/compose.yml")
-	container := read(t, checkout+"/deploy/Containerfile")
+	checkCompose(t, file)
+	longEnough(t, first(t, `^ +stop_grace_period: (.*)$`, file))
+	check.Contains(t, "volumes", file, "      - cairn:"+first(t, `^VOLUME (.*)$`, read(t, checkout+"/deploy/Containerfile"))+"\n", "\nvolumes:\n  cairn:\n")
+}
+
+// TestComposeFileOfPostgres compares the file of two processes with the container file, the program and the documentation.
+func TestComposeFileOfPostgres(t *testing.T) {
+	file := read(t, checkout+"/deploy/compose.postgres.yml")
+	checkCompose(t, file)
+	server, bot, _ := strings.Cut(file, "\n  cairn-a: &cairn\n")
+	longEnough(t, first(t, `^ +stop_grace_period: (.*)$`, bot))
+	check.Contains(t, "the second process", bot, "\n  cairn-b:\n    <<: *cairn\n    hostname: cairn-b\n")
+	check.Contains(t, "the server", server, "image: postgres:", "- postgres:/var/lib/postgresql/data\n", "pg_isready", "POSTGRES_PASSWORD_FILE: /run/secrets/password\n")
+	check.Contains(t, "what a bot waits for", bot, "      postgres:\n        condition: service_healthy\n")
+	var probe []string
+	check.NoError(t, json.Unmarshal([]byte(first(t, `^      test: (.*)$`, bot)), &probe))
+	newFolder(t).must("", append(slices.Clone(probe[2:]), "--help")...)
+	check.Equal(t, "the address that the probe asks", probe[len(probe)-1], first(t, `"--health", "([^"]*)"]$`, read(t, checkout+"/deploy/Containerfile")))
+	page := read(t, checkout+"/docs/machines.md")
+	for _, name := range []string{"password", "store"} {
+		check.Contains(t, "secrets", file, "    secrets:\n      - "+name+"\n", "    file: ${CAIRN_SECRETS:-./secrets}/"+name+"\n")
+		check.Contains(t, "the page", page, "deploy/secrets/"+name)
+	}
+	check.Contains(t, "the page", page, `store = "file:/run/secrets/store"`)
+}
+
+// checkCompose checks what all files of Docker Compose have.
+func checkCompose(t *testing.T, file string) {
+	t.Helper()
 	check.Equal(t, "build", filepath.Clean(filepath.Join(checkout+"/deploy", first(t, `^ +context: (.*)$`, file))), filepath.Clean(checkout))
 	check.NoError(t, check.ErrorOf(os.Stat(filepath.Join(checkout, first(t, `^ +dockerfile: (.*)$`, file)))))
-	longEnough(t, first(t, `^ +stop_grace_period: (.*)$`, file))
-	check.Contains(t, "volumes", file, "      - cairn:"+first(t, `^VOLUME (.*)$`, container)+"\n", ":"+first(t, `^WORKDIR (/etc.*)$`, container)+":ro\n")
-	check.Contains(t, "the file", file, "read_only: true", "no-new-privileges:true", "- ALL", "\nvolumes:\n  cairn:\n")
+	check.Contains(t, "the file", file, ":"+first(t, `^WORKDIR (/etc.*)$`, read(t, checkout+"/deploy/Containerfile"))+":ro\n", "read_only: true", "no-new-privileges:true", "- ALL")
 	check.That(t, !regexp.MustCompile(`(?m)^( {2})* \S|\t`).MatchString(file), "got an indentation that is not YAML's by two")
 	source := productSource(t)
 	for _, variable := range regexp.MustCompile(`(?m)^      - ([A-Z_]+)$`).FindAllStringSubmatch(file, -1) {
