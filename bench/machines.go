@@ -28,7 +28,7 @@ after a takeover. What people ask beyond that is answered later, and waits longe
 At the end, what people see, the transcript and what triggers in the database have noted are compared. A question that is lost,
 answered twice or out of order, and a row written by a process that does not own the conversation end with exit code 1, and keep the
 folder with the logs. Counted apart: an answer that a frozen process repeats when it goes on, because it was frozen between its last
-check and the request. Targets: an answer within %v after a kill, within %v after a drain, the model's time included.
+check and the request. Targets: an answer within %v after a kill, within %v after a drain or an upgrade, the model's time included.
 
 Machines --model visits every state of a model of several processes on one PostgreSQL database, which take
 conversations over from each other while processes are killed and paused, clocks jump and answers are lost;

@@ -98,12 +98,18 @@ func (r *fleetRun) result(ctx context.Context, took time.Duration) (f fleetResul
 	return f, err
 }
 
+// gapTargets are the longest gaps that may follow faults, by kind.
+var gapTargets = map[string]struct {
+	fault string // with its article
+	most  time.Duration
+}{"kill": {"a kill", killGap}, "drain": {"a drain", drainGap}, "upgrade": {"an upgrade", drainGap}}
+
 // judge compares the result with the targets; what must not happen is an error of its own.
 func (f *fleetResult) judge() {
 	for _, g := range f.Gaps {
-		most := map[string]time.Duration{"kill": killGap, "drain": drainGap, "upgrade": drainGap}[g.After]
-		if most != 0 {
-			f.Targets = append(f.Targets, atMost("longest gap after a "+g.After+", in ms", g.Max, ms(most)))
+		t := gapTargets[g.After]
+		if t.most != 0 {
+			f.Targets = append(f.Targets, atMost("longest gap after "+t.fault+", in ms", g.Max, ms(t.most)))
 		}
 	}
 }
