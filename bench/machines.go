@@ -21,9 +21,9 @@ while something goes wrong every few seconds, by turns:
   upgrade  all processes are, one after another: a rolling upgrade to the second build of --with, or back if the tables are the same
   restart  the database restarts
   outage   the database is away for %v
-Most of the faults of processes meet the one that receives the messages. The doubles are as strict as the platforms: Discord lets a bot
-give about 14 answers a second, and Slack lets it read the history of 50 channels a minute, as it does before its first answer in each and
-after a takeover. What people ask beyond that is answered later, and waits longer than the targets allow.
+Most of the faults of processes meet the one that receives the messages. The doubles are as strict as the platforms: Discord's 50 requests a
+second are enough for about ten answers, and Slack lets a bot read the history of 50 channels a minute, as it does before its first answer
+in each and after a takeover. What people ask beyond that is answered later, and waits longer than the targets allow.
 
 At the end, what people see, the transcript and what triggers in the database have noted are compared. A question that is lost,
 answered twice or out of order, and a row written by a process that does not own the conversation end with exit code 1, and keep the

@@ -35,3 +35,29 @@ func TestFailover(t *testing.T) {
 		check.Equal(t, question, p.answers("Answer: "+question), [2]int{1, 1})
 	}
 }
+
+// While its synchronous standby receives nothing, the primary confirms nothing: the bot acknowledges and answers nothing, and goes on
+// afterwards.
+func TestStandbyReceivesNothing(t *testing.T) {
+	primary := pgtest.New(t)
+	standby := pgtest.NewStandby(t, primary, true)
+	p, _ := startPairAt(t, standby.Both("postgres"), standby.Both("postgres"))
+	p.sayOnBoth("one")
+	p.answeredOnce(p.first, "one")
+	unfreeze := standby.Freeze(t)
+	p.sayOnBoth("two")
+	time.Sleep(channel.LeaseLasts + 2*time.Second)
+	check.Equal(t, "answers that are not stored", p.answers("Answer: two"), [2]int{0, 0})
+	for _, d := range p.slack.Deliveries() {
+		if !d.Acked.IsZero() {
+			check.Lacks(t, "an acknowledged message that is not stored", string(d.Payload), "two")
+		}
+	}
+	ready, said := get(t, "http://"+p.telling(p.first)+"/readyz")
+	check.That(t, ready == 503, "ready while nothing can be stored: %s", said)
+	unfreeze()
+	p.answeredOnce(p.first, "two")
+	p.sayOnBoth("three")
+	p.answeredOnce(p.first, "three")
+	check.Equal(t, "answers", p.answers("Answer: two"), [2]int{1, 1})
+}
