@@ -121,6 +121,17 @@ func TestFrozenProcess(t *testing.T) {
 	p.first.stop()
 }
 
+// SIGTERM that meets a process whose place others have taken ends it as always.
+func TestStopOfAFrozenProcess(t *testing.T) {
+	p, _ := startPair(t)
+	check.NoError(t, p.first.cmd.Process.Signal(syscall.SIGSTOP))
+	p.second.logs("taking_over", "discord")
+	check.NoError(t, p.first.cmd.Process.Signal(syscall.SIGCONT))
+	p.first.logs("process_ended_by_others")
+	p.first.stop()
+	p.second.stop()
+}
+
 // A process that is asked to stop finishes its turns; the other one answers everything else immediately.
 func TestHandover(t *testing.T) {
 	p, release := startPair(t)

@@ -59,8 +59,10 @@ func (a *app) run(ctx context.Context) error {
 		switch {
 		case errors.Is(err, channel.ErrDrained):
 			return nil
-		case !errors.Is(err, store.ErrEnded) || ctx.Err() != nil:
+		case !errors.Is(err, store.ErrEnded):
 			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
 		}
 	}
 }
