@@ -179,13 +179,13 @@ func (h commandHost) Rewrite(summary int64, line int, text string, by compactor.
 	return h.c.rewrite(summary, line, text, by)
 }
 
-func (h commandHost) Recap(who access.Person, focus string) (write func(context.Context) (compactor.Recap, error), allowed bool) {
-	allowed, _ = h.hub.access.TakeTurn([]string{who.ID}, true)
+func (h commandHost) Recap(ctx context.Context, who access.Person, focus string) (write func(context.Context) (compactor.Recap, error), allowed bool, err error) {
+	allowed, _, err = h.hub.access.TakeTurn(ctx, []string{who.ID}, true)
 	operator := h.operator()
 	name := h.c.name
 	return func(ctx context.Context) (compactor.Recap, error) { // the conversation may have left memory since
 		return onEngine(ctx, operator, name, func(c *conversation) (compactor.Recap, error) { return c.recap(ctx, focus) })
-	}, allowed
+	}, allowed, err
 }
 
 func (h commandHost) StartSession(ctx context.Context) (wanted, later bool, err error) {

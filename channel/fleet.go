@@ -45,8 +45,9 @@ type Fleet struct {
 
 	answerers map[string]Answerer // by kind of request
 
-	failing observe.Incident // the lease cannot be renewed
-	unread  observe.Incident // events cannot be read
+	failing  observe.Incident // the lease cannot be renewed
+	unread   observe.Incident // events cannot be read
+	unshared observe.Incident // what limits count cannot be shared
 }
 
 // ErrDrained is the cause of the end of a membership that somebody has asked for.
@@ -99,7 +100,8 @@ func (h *Hub) joinFleet(lease *store.Lease) {
 	f.member, f.deposed = context.WithCancelCause(h.life)
 	h.fleet = f
 	h.o.Store.Processes().Lost(f.drop)
-	for _, run := range []func(context.Context){f.keep, f.look, f.listen} {
+	h.access.Share(f.takeTurn)
+	for _, run := range []func(context.Context){f.keep, f.look, f.listen, f.share} {
 		h.goroutines.start(func() { run(h.life) })
 	}
 }

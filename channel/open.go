@@ -32,6 +32,9 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 
 // opening returns a function for the loop that opens the conversation with the current settings.
 func (c *conversation) opening(ctx context.Context) (open func() error, err error) {
+	if err := c.restoreCalls(ctx); err != nil {
+		return nil, err
+	}
 	s := service{rules: c.access.Rules()}
 	s.filter.withheld = make(map[string]bool)
 	s.elsewhere, err = c.records.Store().Upkeep().WrittenElsewhere(ctx)

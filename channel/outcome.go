@@ -98,6 +98,8 @@ func (t *turn) write(ctx context.Context, o store.Outcome) error {
 	contextStored, err := t.records.Turns().Finish(ctx, o)
 	if err != nil {
 		t.usage.add(o.Usage...)
+	} else {
+		t.access.Written(o.Usage...)
 	}
 	t.do(func(e *compactor.Compactor) { t.written(e, o.Messages, contextStored, err) })
 	return err

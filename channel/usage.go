@@ -68,5 +68,7 @@ func (u *usage) flush(ctx context.Context) {
 	if err := u.records.Turns().AddUsage(ctx, all); err != nil {
 		u.add(all...) // the next answer writes it
 		u.log.Debug("save_usage_failed", "error", err)
+		return
 	}
+	u.access.Written(all...)
 }

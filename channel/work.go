@@ -140,7 +140,11 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if c.task != nil { // a task counts against no one's turns per minute, and it may have to continue
 		return true, c.answer(ctx, t, nil)
 	}
-	if ok, tell := c.access.TakeTurn(authors, !t.Optional); !ok {
+	ok, tell, err := c.access.TakeTurn(ctx, authors, !t.Optional)
+	switch {
+	case err != nil:
+		return false, err
+	case !ok:
 		return more, t.putOff(ctx, tell)
 	}
 	return more, c.answer(ctx, t, settings)

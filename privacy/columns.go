@@ -13,6 +13,7 @@ const (
 	ByModel     Fate = "kept: a model's own words, unless they are copies"
 	ByWish      Fate = "kept: it keeps the person out of memories"
 	OnItsWay    Fate = "kept for the minutes that it takes from one process to another"
+	ForAMinute  Fate = "kept for a minute or two, while the bot runs: it limits how often the person is answered"
 )
 
 // TextColumns are the columns of the database that may hold what people wrote, their names or their ids, by table. A new column
@@ -48,10 +49,11 @@ var TextColumns = map[string]map[string]Fate{
 		"platform_id": ByPlatform, "author": WithMessage, "reply_to": ByPlatform, "quote": WithSource, "text": WithSource,
 		"attachments": WithMessage, "lines": ByAuthor,
 	},
-	"optouts":  {"author_id": ByWish, "name": ByWish},
-	"erasures": {"author_id": ByAuthor},
-	"requests": {"body": OnItsWay, "answer": OnItsWay, "outcome": OnItsWay},
-	"tasks":    {"text": WithSource, "author": WithSource, "above": Typed, "own": Typed},
+	"optouts":     {"author_id": ByWish, "name": ByWish},
+	"erasures":    {"author_id": ByAuthor},
+	"requests":    {"body": OnItsWay, "answer": OnItsWay, "outcome": OnItsWay},
+	"taken_turns": {"author_id": ForAMinute},
+	"tasks":       {"text": WithSource, "author": WithSource, "above": Typed, "own": Typed},
 }
 
 // OtherColumns are all other columns, by table: numbers, ids of rows, and texts that only Cairn or its owner writes.
@@ -93,6 +95,8 @@ var OtherColumns = map[string]string{
 	"quotes":          "kind source message",
 	"usage":           "conversation day kind model long requests input cached written output",
 	"turn_usage":      "id window used counted estimated context factor",
+	"taken_turns":     "until n",
+	"made_calls":      "conversation until n",
 	"tasks":           "id parent root number agent began state created_at ended_at chain",
 	"task_sources":    "message task",
 }

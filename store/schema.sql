@@ -66,6 +66,22 @@ CREATE TABLE requests (
   outcome      TEXT NOT NULL DEFAULT ''     -- of what the answer announces; '': none yet
 ) STRICT;
 
+-- Turns of people in the last minute, which several processes count together; one process counts them in memory.
+CREATE TABLE taken_turns (
+  author_id TEXT NOT NULL,
+  until     INTEGER NOT NULL, -- when it no longer counts, by the clock of the database
+  n         INTEGER NOT NULL,
+  PRIMARY KEY (author_id, until)
+) STRICT, WITHOUT ROWID;
+
+-- Model calls in the last hour, for the next owner of a conversation of people. Those of its tasks count for it.
+CREATE TABLE made_calls (
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  until        INTEGER NOT NULL, -- as above
+  n            INTEGER NOT NULL,
+  PRIMARY KEY (conversation, until)
+) STRICT, WITHOUT ROWID;
+
 -- What was delivered and not yet taken up. A row moves to messages and gets its seq.
 CREATE TABLE inbox (
   id           INTEGER PRIMARY KEY AUTOINCREMENT, -- the order of arrival

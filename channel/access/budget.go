@@ -84,15 +84,36 @@ func monthOf(day string) string { return day[:len("2026-11")] }
 
 // addUsed adds usage to that of its month, which has an entry per day, model and length of prompts; it drops other months.
 func addUsed(used []store.Usage, u store.Usage) []store.Usage {
-	i := slices.IndexFunc(used, func(known store.Usage) bool {
-		return known.Day == u.Day && known.Model == u.Model && known.Long == u.Long
-	})
+	i := indexOf(used, u)
 	if i < 0 {
 		return append(slices.DeleteFunc(used, func(old store.Usage) bool { return monthOf(old.Day) != monthOf(u.Day) }), u)
 	}
 	used[i].Requests += u.Requests
 	used[i].Tokens.Add(u.Tokens)
 	return used
+}
+
+// lessUsed takes away usage that addUsed has added.
+func lessUsed(used, gone []store.Usage) []store.Usage {
+	for _, u := range gone {
+		i := indexOf(used, u)
+		if i < 0 { // its month was dropped
+			continue
+		}
+		used[i].Requests -= u.Requests
+		used[i].Tokens.Add(prices.Tokens{Input: -u.Input, Cached: -u.Cached, Written: -u.Written, Output: -u.Output})
+		if used[i].Requests == 0 {
+			used = slices.Delete(used, i, i+1)
+		}
+	}
+	return used
+}
+
+// indexOf returns the entry that counts what u counts; -1: there is none.
+func indexOf(used []store.Usage, u store.Usage) int {
+	return slices.IndexFunc(used, func(known store.Usage) bool {
+		return known.Day == u.Day && known.Model == u.Model && known.Long == u.Long
+	})
 }
 
 // Budgets returns the budgets that are set, with what is spent; used is the usage since MonthStart.

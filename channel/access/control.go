@@ -1,6 +1,7 @@
 package access
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -15,15 +16,15 @@ import (
 	"cairn/store"
 )
 
-// Control applies the current rules, and counts what they limit. It is safe for concurrent use. The counters of turns
-// and calls are in memory only: a crash loop cannot spend without end, since a turn is tried at most twice.
+// Control applies the current rules, and counts what they limit. It is safe for concurrent use. Where one process is all that there can
+// be, the counters of turns and calls are in memory only: a crash loop cannot spend without end, since a turn is tried at most twice.
 type Control struct {
-	log    *slog.Logger
-	rules  atomic.Pointer[Rules]
-	recent recent // turns of people, model calls in conversations, and what they and the log were told about limits
-
-	mu   sync.Mutex    // guards used
-	used []store.Usage // of this month
+	log      *slog.Logger
+	rules    atomic.Pointer[Rules]
+	recent   recent // turns of people, model calls in conversations, and what they and the log were told about limits
+	spending spending
+	others   Others // nil: there can be none
+	unsaved  unsavedCalls
 }
 
 // New returns a control. used is the usage of models since MonthStart; budgets count it.
@@ -31,7 +32,7 @@ func New(rules Rules, used []store.Usage, log *slog.Logger) *Control {
 	c := &Control{log: log, recent: recent{ends: make(map[string][]time.Time)}}
 	c.rules.Store(&rules)
 	for _, u := range used {
-		c.used = addUsed(c.used, u)
+		c.spending.stored = addUsed(c.spending.stored, u)
 	}
 	return c
 }
@@ -50,29 +51,36 @@ func (c *Control) First(key string, span time.Duration) bool {
 
 // TakeTurn counts a turn for each person in who and reports whether at least one had a turn left. tell is
 // true if the people should get a notice that none is left: only if they asked, and once a minute.
-func (c *Control) TakeTurn(who []string, asked bool) (ok, tell bool) {
+func (c *Control) TakeTurn(ctx context.Context, who []string, asked bool) (ok, tell bool, err error) {
 	limit := c.Rules().TurnsPerMinute
 	if limit <= 0 || len(who) == 0 {
-		return true, false
+		return true, false, nil
+	}
+	left := true
+	if c.others != nil {
+		left, err = c.others(ctx, who, limit, time.Minute)
+	}
+	if err != nil {
+		return false, false, err
 	}
 	for _, id := range who {
-		_, wait := c.recent.take("turn of "+id, limit, time.Minute, true)
-		ok = ok || wait == 0
+		if left {
+			_, wait := c.recent.take("turn of "+id, limit, time.Minute, true)
+			ok = ok || wait == 0
+		}
 	}
 	for _, id := range who { // none of them has any left
 		if !ok && asked {
 			tell = c.First("told "+id, time.Minute) || tell
 		}
 	}
-	return ok, tell
+	return ok, tell, nil
 }
 
 // Count adds the usage of a model request to what budgets count. It logs, once a day, that a budget does not count it,
 // and that a budget is spent.
 func (c *Control) Count(u store.Usage) {
-	c.mu.Lock()
-	c.used = addUsed(c.used, u)
-	c.mu.Unlock()
+	c.spending.add(u)
 	money := c.Rules().Money
 	_, priced := money.Prices.Of(u.Model)
 	if !priced && money.Limited() && c.First("no price for "+u.Model, 24*time.Hour) {
@@ -82,11 +90,7 @@ func (c *Control) Count(u store.Usage) {
 }
 
 // Budgets returns the state of the budgets that are set.
-func (c *Control) Budgets() []Budget {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.Rules().Money.Budgets(c.used, time.Now())
-}
+func (c *Control) Budgets() []Budget { return c.Rules().Money.Budgets(c.spending.all(), time.Now()) }
 
 // afford returns why no money may be spent now, nil if some may: a budget is spent. It logs when a budget is spent.
 func (c *Control) afford() error {
@@ -169,6 +173,9 @@ func (c Calls) take(limit, most int, counts bool) error {
 	}
 	calls, wait := c.control.recent.take(c.key(), most, time.Hour, counts)
 	if wait == 0 {
+		if counts && c.control.others != nil {
+			c.control.unsaved.add(c.account, 1)
+		}
 		return nil
 	}
 	if c.control.First("logged "+c.key(), time.Hour) {

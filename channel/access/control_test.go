@@ -40,7 +40,8 @@ func TestTurnsPerMinute(t *testing.T) {
 		c, _ := control(access.Rules{TurnsPerMinute: 2})
 		take := func(asked, wantOK, wantTell bool, who ...string) {
 			t.Helper()
-			ok, tell := c.TakeTurn(who, asked)
+			ok, tell, err := c.TakeTurn(t.Context(), who, asked)
+			check.NoError(t, err)
 			check.Equal(t, fmt.Sprint(who, ": turn"), ok, wantOK)
 			check.Equal(t, fmt.Sprint(who, ": notice"), tell, wantTell)
 		}

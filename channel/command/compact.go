@@ -110,8 +110,11 @@ func runUndo(_ context.Context, c *Call) (Answer, error) {
 }
 
 // runRecap writes a summary for one person. It costs as much as a turn, so it counts as one.
-func runRecap(_ context.Context, c *Call) (Answer, error) {
-	write, allowed := c.Conversation.Recap(c.Who, c.Args)
+func runRecap(ctx context.Context, c *Call) (Answer, error) {
+	write, allowed, err := c.Conversation.Recap(ctx, c.Who, c.Args)
+	if err != nil {
+		return Answer{}, err
+	}
 	if !allowed {
 		return Answer{}, sentences.NewProblem("One moment, please: you have sent me many requests in the last minute. Ask again in a minute.")
 	}

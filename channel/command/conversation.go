@@ -51,7 +51,7 @@ type Window interface {
 	Rewrite(summary int64, line int, text string, by compactor.Writer) (compactor.Event, error)
 	// Recap prepares a summary for a person, which counts as one of their turns; allowed is false if they have none left in this
 	// minute. write may run later, when the conversation is not open any more.
-	Recap(who access.Person, focus string) (write func(ctx context.Context) (compactor.Recap, error), allowed bool)
+	Recap(ctx context.Context, who access.Person, focus string) (write func(ctx context.Context) (compactor.Recap, error), allowed bool, err error)
 	// StartSession requests a new session. wanted is false if this one has no messages yet; later means that it starts once earlier
 	// messages are answered.
 	StartSession(ctx context.Context) (wanted, later bool, err error)

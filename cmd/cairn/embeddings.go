@@ -110,7 +110,9 @@ func (b *bot) spentOnEmbeddings(model, conversation string, used llm.Usage) {
 		}
 		if err != nil {
 			b.log.Debug("save_usage_failed", "error", err)
+			return
 		}
+		b.hub.Operator().Access().Written(u)
 	})
 }
 

@@ -1,4 +1,4 @@
--- Additive: what one process asks the owner of a conversation to do, see requests.go.
+-- Additive: what one process asks the owner of a conversation to do, and what processes count together. Those of before count for themselves.
 
 CREATE TABLE requests (
   id           INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -11,3 +11,17 @@ CREATE TABLE requests (
   answer       TEXT NOT NULL DEFAULT '',
   outcome      TEXT NOT NULL DEFAULT ''
 ) STRICT;
+
+CREATE TABLE taken_turns (
+  author_id TEXT NOT NULL,
+  until     INTEGER NOT NULL,
+  n         INTEGER NOT NULL,
+  PRIMARY KEY (author_id, until)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE made_calls (
+  conversation INTEGER NOT NULL REFERENCES conversations (id),
+  until        INTEGER NOT NULL,
+  n            INTEGER NOT NULL,
+  PRIMARY KEY (conversation, until)
+) STRICT, WITHOUT ROWID;
