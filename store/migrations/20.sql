@@ -25,3 +25,7 @@ CREATE TABLE made_calls (
   n            INTEGER NOT NULL,
   PRIMARY KEY (conversation, until)
 ) STRICT, WITHOUT ROWID;
+
+-- A search by author reads the newest messages, or the oldest. SQLite's index is the same as before, PostgreSQL's has the id, too.
+DROP INDEX messages_author;
+CREATE INDEX messages_author ON messages (author_id) WHERE role = 'user';

@@ -25,6 +25,7 @@ var rules = []struct {
 	{regexp.MustCompile(`(?m)(^  \w+ +|ADD COLUMN \w+ +)TEXT\b`), `${1}TEXT COLLATE "C"`},
 	{regexp.MustCompile(`\bVIRTUAL\b`), `STORED`},
 	{regexp.MustCompile(`GLOB '(\[0-9\]){4}-(\[0-9\]){2}-(\[0-9\]){2}'`), `LIKE '____-__-__'`}, // a day
+	{regexp.MustCompile(`ON messages \(author_id\)`), `ON messages (author_id, id)`},           // in SQLite each index ends with the id
 	{regexp.MustCompile(`(?m)(^  |ADD COLUMN )window `), `${1}"window" `},
 	{regexp.MustCompile(`(?m)^\) STRICT(, WITHOUT ROWID)?;`), `);`},
 }
