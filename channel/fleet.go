@@ -39,7 +39,7 @@ type Fleet struct {
 	members signal      // a process may have joined, left or ended
 
 	mu      sync.Mutex      // guards below
-	reopen  map[string]bool // conversations to open, by name
+	reopen  map[string]bool // conversations to open, by name; true: this process owned them
 	ending  map[string]int  // how much of a conversation of people and its tasks still ends after it was dropped, by its name
 	changed chan struct{}   // closed when the processes may have changed
 

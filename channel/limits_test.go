@@ -1,6 +1,7 @@
 package channel_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -23,7 +24,6 @@ type process struct {
 	name  string // of the connector
 	hub   *channel.Hub
 	store *store.Store
-	asked int
 }
 
 func (p *process) Name() string { return p.name }
@@ -47,14 +47,20 @@ func startProcess(t *testing.T, c *pgtest.Cluster, schema, name string, rules ac
 	return p
 }
 
+func (p *process) place() string { return p.name + ":server/general" }
+
+// deliver delivers a question of a person.
+func (p *process) deliver(who string) {
+	p.t.Helper()
+	m := channel.Inbound{ID: rand.Text(), AuthorID: who, Author: who, Text: "hello", Addressed: true, Time: time.Now()}
+	check.Must(p.hub.Deliver(p.t.Context(), p.place(), m))(p.t)
+}
+
 // ask asks for a person, and checks how the answer begins.
 func (p *process) ask(who, want string) {
 	p.t.Helper()
-	p.asked++
-	m := channel.Inbound{ID: fmt.Sprint(p.store, who, p.asked), AuthorID: who, Author: who, Text: "hello", Addressed: true, Time: time.Now()}
-	at := p.name + ":server/general"
-	check.Must(p.hub.Deliver(p.t.Context(), at, m))(p.t)
-	check.NoError(p.t, p.hub.Idle(p.t.Context(), at))
+	p.deliver(who)
+	check.NoError(p.t, p.hub.Idle(p.t.Context(), p.place()))
 	texts := p.texts()
 	check.That(p.t, len(texts) > 0 && strings.HasPrefix(texts[len(texts)-1], want), "on %s, %s got %q, not %q", p.name, who, texts, want)
 }
@@ -118,4 +124,18 @@ func TestLimitsOfSeveralProcesses(t *testing.T) {
 		next.ask("ann", "yes")
 		next.ask("ann", "This conversation has reached its hourly limit")
 	})
+}
+
+// A process that could not release a conversation when it left the platform passes on what is written there.
+func TestConversationThatWasNotReleased(t *testing.T) {
+	c := pgtest.New(t)
+	owner := startProcess(t, c, "cairn", "test", access.Rules{})
+	next := startProcess(t, c, "cairn", "test", access.Rules{})
+	owner.knowsOthers(2)
+	owner.ask("ann", "yes")
+	channel.FleetOf(owner.hub).Withdraw(t.Context(), "test")
+	check.NoError(t, channel.FleetOf(next.hub).StandBy(t.Context(), "test"))
+	check.NoError(t, c.Run("postgres", "UPDATE cairn.conversations SET owner = (SELECT min(id) FROM cairn.processes)")) // as if that had failed
+	next.deliver("ann")
+	next.until(t, "the answer", func() bool { return len(next.sent) == 1 })
 }

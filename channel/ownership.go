@@ -16,10 +16,25 @@ func (f *Fleet) own(ctx context.Context, records *store.Conversation) (*store.Co
 		return records, nil
 	}
 	root, _ := store.RootOf(records.Name())
-	if f.leaving.Load() || !f.receives(connectorOf(root)) || f.isEnding(root, records.Name()) {
+	if f.mayNotOwn(root) || f.isEnding(root, records.Name()) {
 		return nil, records.Fail("claim", store.ErrOwned)
 	}
 	return f.lease.Claim(ctx, records)
+}
+
+// mayNotOwn reports whether conversations of people, and their tasks, are for other processes to claim.
+func (f *Fleet) mayNotOwn(root string) bool {
+	return f.leaving.Load() || !f.receives(connectorOf(root))
+}
+
+// passOn gives up a conversation that is not this process's to open: it still owns that if an earlier release has failed, or if the
+// conversation was dropped.
+func (f *Fleet) passOn(ctx context.Context, name string) error {
+	root, _ := store.RootOf(name)
+	if f.lease.Owns(root) || f.isEnding(root, name) { // who ends it releases it, or has it opened again
+		return nil
+	}
+	return f.lease.GiveUp(ctx, root)
 }
 
 // look does what other processes have left to do.
@@ -50,9 +65,9 @@ func (f *Fleet) lookOnce(ctx context.Context) error {
 			f.hub.changed(e.Conversation)
 			f.hub.post(e.Conversation, (*conversation).reread)
 		}
-		f.again(e.Conversation)
+		f.again(true, e.Conversation)
 	}
-	f.again(free...)
+	f.again(false, free...)
 	f.openAgain(ctx)
 	return errors.Join(err, f.answer(ctx)) // what nobody owned has an owner now
 }
@@ -66,31 +81,32 @@ func (f *Fleet) withOrphans(ctx context.Context, free []string) ([]string, error
 	return append(free, names...), err
 }
 
-// again has openAgain open and wake conversations, if they are this process's to open.
-func (f *Fleet) again(names ...string) {
+// again has openAgain open and wake conversations, if they are this process's to open. owned: it owned them.
+func (f *Fleet) again(owned bool, names ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, name := range names {
-		f.reopen[name] = true
+		f.reopen[name] = owned || f.reopen[name]
 	}
 }
 
-// openAgain wakes what again has collected. What the database refuses is tried again.
+// openAgain wakes what again has collected, or passes it on. What the database refuses is tried again.
 func (f *Fleet) openAgain(ctx context.Context) {
 	f.mu.Lock()
 	names := f.reopen
 	f.reopen = make(map[string]bool)
 	f.mu.Unlock()
-	for name := range names {
+	for name, owned := range names {
 		root, _ := store.RootOf(name)
 		if _, known := f.hub.connectors[connectorOf(root)]; !known {
 			continue
 		}
 		err := f.hub.wakeOwn(ctx, name)
+		if owned && errors.Is(err, store.ErrOwned) && f.mayNotOwn(root) {
+			err = f.passOn(ctx, name)
+		}
 		if err != nil && !errors.Is(err, store.ErrOwned) && !errors.Is(err, ErrClosed) && ctx.Err() == nil {
-			f.mu.Lock()
-			f.reopen[name] = true // at the next look
-			f.mu.Unlock()
+			f.again(owned, name) // at the next look
 		}
 	}
 }

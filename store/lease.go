@@ -162,6 +162,9 @@ func (l *Lease) Claim(ctx context.Context, c *Conversation) (*Conversation, erro
 	return owned, nil
 }
 
+// Owns reports whether this process has claimed a conversation of people, and neither released nor lost it.
+func (l *Lease) Owns(root string) bool { return l.epochOf(root) != 0 }
+
 func (l *Lease) epochOf(root string) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,11 +192,7 @@ func (l *Lease) Release(ctx context.Context, c *Conversation) error {
 	l.Forget(root, c.epoch)
 	err := c.Update(ctx, "release", func(tx *Tx) {
 		tx.do("UPDATE conversations SET owner = 0 WHERE name = ?", root)
-		left := tx.changes(`INSERT INTO events (conversation, changed) SELECT c.id, 0 FROM conversations c LEFT JOIN tasks t ON t.id = c.id
-			JOIN conversations r ON r.id = coalesce(t.root, c.id) WHERE r.name = ? AND `+waits, root)
-		if left > 0 {
-			tx.store.engine.notify(tx, false)
-		}
+		tx.leaveWork(root)
 	})
 	if errors.Is(err, ErrOwned) { // nothing is left to give up
 		return nil
@@ -222,6 +221,24 @@ func (l *Lease) MarksElsewhere(ctx context.Context) (map[string]string, error) {
 		}, "SELECT name, next_seq, version FROM conversations AS r WHERE owner <> ? AND NOT "+isFree, l.id)
 	})
 	return marks, Fail("look for what other processes have done", err)
+}
+
+// GiveUp is Release for a conversation of people that this process does not use, and may own nevertheless: a release has failed.
+func (l *Lease) GiveUp(ctx context.Context, root string) error {
+	return Fail("give up "+root, l.store.beside(ctx, func(tx *Tx) {
+		if tx.changed("UPDATE conversations SET owner = 0 WHERE name = ? AND owner = ?", root, l.id) {
+			tx.leaveWork(root)
+		}
+	}))
+}
+
+// leaveWork tells other processes what a conversation of people and its tasks have to do.
+func (t *Tx) leaveWork(root string) {
+	left := t.changes(`INSERT INTO events (conversation, changed) SELECT c.id, 0 FROM conversations c LEFT JOIN tasks t ON t.id = c.id
+		JOIN conversations r ON r.id = coalesce(t.root, c.id) WHERE r.name = ? AND `+waits, root)
+	if left > 0 {
+		t.store.engine.notify(t, false)
+	}
 }
 
 // Event is what another process has written to a conversation of this one.

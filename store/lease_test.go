@@ -217,6 +217,23 @@ func TestReleasedConversationIsTakenUp(t *testing.T) {
 	check.Error(t, idle.Settings().Follow(ctx, true), store.ErrOwned) // a handle from before the release
 }
 
+func TestGivingUp(t *testing.T) {
+	all, _ := fleet(t, 2)
+	deliverOnly(t, all[0].claim("terminal:general"), asking(1, "hello"))
+	free := func(want int) {
+		t.Helper()
+		_, free, err := all[1].Events(ctx)
+		check.NoError(t, err)
+		check.Len(t, "what waits to be taken up", free, want)
+	}
+	check.NoError(t, all[1].GiveUp(ctx, "terminal:general"))
+	free(0)
+	all[0].Forget("terminal:general", 1) // as a release does that then fails
+	check.NoError(t, all[0].GiveUp(ctx, "terminal:general"))
+	free(1)
+	all[1].claim("terminal:general")
+}
+
 func TestMessagesForNobodyAreTakenUp(t *testing.T) {
 	all, _ := fleet(t, 2)
 	deliverOnly(t, find(t, all[0].Store, "terminal:general"), asking(1, "hello"))
