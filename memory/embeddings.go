@@ -30,7 +30,6 @@ type EmbeddingOptions struct {
 	Other    func(space string) llm.Embedder
 	Size     int                                       // numbers of a stored vector, at most
 	PerDay   int64                                     // tokens that messages and memories may use on a day; 0: no limit
-	Used     int64                                     // of them on the day of the start
 	Fills    func() bool                               // whether this process makes the vectors; nil: it does
 	May      func() bool                               // whether money may be spent; nil: it may
 	Spent    func(conversation string, used llm.Usage) // called after each request; nil: not called
@@ -51,7 +50,7 @@ type Embeddings struct {
 	resume   time.Time // before then no question is sent to the server, because the last one failed
 	recent   []asked   // the last questions, oldest first
 	day      string    // for which used counts
-	used     int64     // tokens
+	used     int64     // tokens, also of processes that have made vectors before this one
 
 	filling // the state of Run, which alone reads and writes it
 }
@@ -81,7 +80,7 @@ func NewEmbeddings(ctx context.Context, o EmbeddingOptions) (*Embeddings, error)
 	if o.Patience <= 0 {
 		o.Patience = 300 * time.Millisecond
 	}
-	e := &Embeddings{o: o, day: store.Day(time.Now()), used: o.Used}
+	e := &Embeddings{o: o}
 	if err := e.reload(ctx); err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"cairn/llm"
 	"cairn/llm/openai"
+	"cairn/llm/prices"
 	"cairn/memory"
 	"cairn/privacy"
 	"cairn/store"
@@ -177,7 +178,15 @@ func TestRunEndsWithItsContext(t *testing.T) {
 
 func TestTokensOfADay(t *testing.T) {
 	c := carTalk(t)
-	e := embed(t, c.Store(), llmtest.ServeEmbeddings(t, meaning), func(o *memory.EmbeddingOptions) { o.PerDay, o.Used = 100, 100 })
+	fills := false
+	e := embed(t, c.Store(), llmtest.ServeEmbeddings(t, meaning), func(o *memory.EmbeddingOptions) {
+		o.PerDay = 100
+		o.Fills = func() bool { return fills }
+	})
+	check.NoError(t, e.Fill(ctx))
+	used := store.Usage{Day: store.Day(time.Now()), Kind: store.ForEmbedding, Model: "m", Requests: 1, Tokens: prices.Tokens{Input: 100}}
+	check.NoError(t, c.Turns().AddUsage(ctx, []store.Usage{used})) // by another process
+	fills = true
 	check.That(t, e.Fill(ctx) != nil, "it makes vectors")
 	messages, _ := vectorsOf(t, c.Store())
 	check.Equal(t, "messages with vectors", messages, "")

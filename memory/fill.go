@@ -28,6 +28,7 @@ var errSpent = errors.New("the tokens of today are used up")
 
 // filling is the state of Run.
 type filling struct {
+	fills   bool          // this process makes the vectors
 	in      store.Encoder // 0: not known before the first answer
 	has     int           // vectors of in, about
 	filled  map[int64]int64
@@ -95,11 +96,39 @@ func (p *part) vectors(tx *store.Tx) interface {
 	return p.Vectors(tx)
 }
 
+// begin reads how many tokens were used today, if this process has not made the vectors until now.
+func (e *Embeddings) begin(ctx context.Context) error {
+	if e.fills {
+		return nil
+	}
+	today := store.Day(time.Now())
+	all, err := e.o.Store.Usage(ctx, today)
+	if err != nil {
+		return err
+	}
+	used := int64(0)
+	for _, u := range all {
+		if u.Kind == store.ForEmbedding {
+			used += u.Input
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.day = today
+	e.used = used
+	e.fills = true
+	return nil
+}
+
 // Fill makes vectors of what has none: what is new since the last time, and once an hour everything, also what was edited. Only one
 // goroutine may call it.
 func (e *Embeddings) Fill(ctx context.Context) error {
 	if e.o.Fills != nil && !e.o.Fills() { // questions are compared with what another process makes
+		e.fills = false
 		return e.reload(ctx)
+	}
+	if err := e.begin(ctx); err != nil {
+		return err
 	}
 	full := time.Since(e.swept) >= fullSweep
 	e.changed = false

@@ -71,16 +71,7 @@ func (b *bot) startEmbeddings(ctx context.Context) error {
 	if e == nil || err != nil {
 		return err
 	}
-	used, err := b.store.Usage(ctx, store.Day(time.Now()))
-	if err != nil {
-		return err
-	}
 	o := embeddingOptions(&b.started, b.store, e, b.log)
-	for _, u := range used {
-		if u.Kind == store.ForEmbedding {
-			o.Used += u.Input
-		}
-	}
 	o.Fills = func() bool { return channel.FleetOf(b.hub).DoesChores() }
 	o.May = func() bool {
 		return !slices.ContainsFunc(b.hub.Operator().Access().Budgets(), func(one access.Budget) bool { return one.Spent >= one.Limit })
