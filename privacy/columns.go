@@ -59,6 +59,7 @@ var TextColumns = map[string]map[string]Fate{
 // OtherColumns are all other columns, by table: numbers, ids of rows, and texts that only Cairn or its owner writes.
 var OtherColumns = map[string]string{
 	"processes": "id name connectors version settings started_at lease_until draining",
+	"shards":    "connector number count owner session next_start",
 	"events":    "id conversation changed",
 	"requests":  "id conversation process kind asked_at taken",
 	"conversations": `id parent origin next_seq version cleared_to session_start created_at following gap_again read_back counted

@@ -48,7 +48,7 @@ type CopiedTable struct {
 }
 
 // ofProcesses are the tables of which no rows are copied: they are about processes that run on the source.
-var ofProcesses = []string{"processes", "events", "requests", "taken_turns", "made_calls"}
+var ofProcesses = []string{"processes", "shards", "events", "requests", "taken_turns", "made_calls"}
 
 // copier copies what source has at one moment.
 type copier struct {

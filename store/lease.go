@@ -15,7 +15,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 )
@@ -75,15 +74,6 @@ func (l *Lease) Self() (self Process) {
 func (l *Lease) Publish(ctx context.Context, settings string) error {
 	return Fail("publish the hash of the settings", l.store.beside(ctx, func(tx *Tx) {
 		tx.do("UPDATE processes SET settings = ? WHERE id = ?", settings, l.id)
-	}))
-}
-
-// Withdraw tells other processes that this one cannot talk to a platform.
-func (l *Lease) Withdraw(ctx context.Context, connector string) error {
-	return Fail("withdraw from "+connector, l.store.beside(ctx, func(tx *Tx) {
-		left := slices.DeleteFunc(slices.Clone(l.Self().Connectors), func(a Account) bool { return a.Connector == connector })
-		tx.do("UPDATE processes SET connectors = ? WHERE id = ?", encode(left), l.id)
-		tx.store.engine.notify(tx, true)
 	}))
 }
 

@@ -53,7 +53,11 @@ type Account struct {
 	Connector string `json:"name"`
 	ID        string `json:"account"` // of the bot there; empty: not known
 	Alone     bool   `json:"alone"`   // no other process may be there, as on a terminal
+	Shards    int    `json:"shards"`  // into how many the process would divide the platform; NotReady; 0: of a version that receives everything
 }
+
+// NotReady are the shards of a platform from which a process cannot receive yet.
+const NotReady = -1
 
 // InUseError means that a process runs which excludes this one.
 type InUseError struct {

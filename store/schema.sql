@@ -38,12 +38,23 @@ CREATE TABLE conversations (
 CREATE TABLE processes (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
   name        TEXT NOT NULL,              -- for people: HOST:PID
-  connectors  TEXT NOT NULL,              -- JSON list of {"name", "account"}: where it can talk to people, and as whom
+  connectors  TEXT NOT NULL,              -- JSON list of {"name", "account", "shards"}: where it can talk to people, and as whom
   version     TEXT NOT NULL,              -- of the program
   settings    TEXT NOT NULL,              -- hash of its settings
   started_at  INTEGER NOT NULL,           -- like lease_until by the clock of the database
   lease_until INTEGER NOT NULL,           -- from then on anybody may end it
   draining    INTEGER NOT NULL DEFAULT 0  -- it takes on nothing new, and ends soon
+) STRICT;
+
+-- The shards of a platform, see shards.go: the process that owns one receives what people write there. All of a platform but Discord are one.
+CREATE TABLE shards (
+  connector  TEXT NOT NULL,
+  number     INTEGER NOT NULL,
+  count      INTEGER NOT NULL,            -- of all shards of the platform
+  owner      INTEGER NOT NULL DEFAULT 0,  -- a process; 0, or one that has ended: none
+  session    TEXT NOT NULL DEFAULT '',    -- JSON of the connector: where the next owner continues
+  next_start INTEGER NOT NULL DEFAULT 0,  -- by the clock of the database: when the next session of the bucket with this number may start
+  PRIMARY KEY (connector, number)
 ) STRICT;
 
 -- What a process has written to a conversation that it does not own: the owner reads that, and deletes the row before.

@@ -1,4 +1,15 @@
--- Additive: what one process asks the owner of a conversation to do, and what processes count together. Those of before count for themselves.
+-- Additive: shards of platforms, requests between processes, and what these count together. Processes of before go on to receive and to count
+-- for themselves, and later ones claim no shards while they do, see shards.go.
+
+CREATE TABLE shards (
+  connector  TEXT NOT NULL,
+  number     INTEGER NOT NULL,
+  count      INTEGER NOT NULL,
+  owner      INTEGER NOT NULL DEFAULT 0,
+  session    TEXT NOT NULL DEFAULT '',
+  next_start INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (connector, number)
+) STRICT;
 
 CREATE TABLE requests (
   id           INTEGER PRIMARY KEY AUTOINCREMENT,
