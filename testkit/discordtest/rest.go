@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"maps"
 	"math"
 	"mime"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -225,12 +227,21 @@ func (w *world) getApplication(query) any {
 	}
 }
 
-// getGuilds returns the first page (Discord, User: Get Current User Guilds; at most 200 in a page).
-func (w *world) getGuilds(query) any {
+// getGuilds returns a page (Discord, User: Get Current User Guilds; at most 200 in a page, ordered by id).
+func (w *world) getGuilds(q query) any {
+	ids := slices.SortedFunc(maps.Keys(w.guilds), func(a, b string) int { return cmp.Or(len(a)-len(b), strings.Compare(a, b)) })
+	limit := 200
+	if text := q.URL.Query().Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		refuseIf(err != nil || n < 1 || n > 200, invalid("limit", "NUMBER_TYPE_MAX", "int value should be between 1 and 200."))
+		limit = n
+	}
+	after := q.URL.Query().Get("after")
 	all := []discordgo.UserGuild{}
-	for _, g := range w.guilds {
-		if len(all) < 200 {
-			all = append(all, discordgo.UserGuild{ID: g.ID, Name: g.Name})
+	for _, id := range ids {
+		isLater := len(id) > len(after) || len(id) == len(after) && id > after
+		if isLater && len(all) < limit {
+			all = append(all, discordgo.UserGuild{ID: id, Name: w.guilds[id].Name})
 		}
 	}
 	return all
