@@ -20,6 +20,7 @@ type (
 	Task       = store.Task      // a job for a sub-agent, and its outcome
 	Patch      = compactor.Patch // a layer of settings
 	Event      = compactor.Event // one step of a compaction
+	Shard      = store.Shard     // one of the connections into which a platform divides what it sends
 	Audience   = store.Audience  // who may read a place, besides its members; empty: the connector does not know
 )
 

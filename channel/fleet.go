@@ -31,23 +31,26 @@ type Fleet struct {
 	member  context.Context         // see Membership
 	deposed context.CancelCauseFunc // ends it
 
-	leaving atomic.Bool // the process takes on nothing new
-	stops   atomic.Bool // it knows that it is to stop
-	orphans atomic.Bool // a process may have ended with work that is to be taken over
-	events  signal      // others may have written something
-	heard   bell        // as events, for all who wait
-	members signal      // a process may have joined, left or ended
+	leaving atomic.Bool   // the process takes on nothing new
+	stops   atomic.Bool   // it knows that it is to stop
+	orphans atomic.Bool   // a process may have ended with work that is to be taken over
+	events  signal        // others may have written something
+	heard   bell          // as events, for all who wait
+	members signal        // a process may have joined, left or ended
+	free    signal        // shards may have become free
+	leaves  chan struct{} // closed when the process stops and others are there
 
-	mu      sync.Mutex      // guards below
-	reopen  map[string]bool // conversations to open, by name; true: this process owned them
-	ending  map[string]int  // how much of a conversation of people and its tasks still ends after it was dropped, by its name
-	changed chan struct{}   // closed when the processes may have changed
+	mu        sync.Mutex           // guards below
+	reopen    map[string]bool      // conversations to open, by name; true: this process owned them
+	ending    map[string]int       // how much of a conversation of people and its tasks still ends after it was dropped, by its name
+	platforms map[string]*platform // from which the process can receive, by connector
+	changed   chan struct{}        // closed when it owns other shards than before
+	answerers map[string]Answerer  // by kind of request
 
-	answerers map[string]Answerer // by kind of request
-
-	failing  observe.Incident // the lease cannot be renewed
-	unread   observe.Incident // events cannot be read
-	unshared observe.Incident // what limits count cannot be shared
+	failing   observe.Incident // the lease cannot be renewed
+	unread    observe.Incident // events cannot be read
+	unclaimed observe.Incident // no shards can be claimed
+	unshared  observe.Incident // what limits count cannot be shared
 }
 
 // ErrDrained is the cause of the end of a membership that somebody has asked for.
@@ -94,20 +97,26 @@ func (h *Hub) joinFleet(lease *store.Lease) {
 		return
 	}
 	f := &Fleet{
-		hub: h, lease: lease, events: make(signal, 1), members: make(signal, 1), reopen: make(map[string]bool), ending: make(map[string]int), changed: make(chan struct{}),
+		hub: h, lease: lease, events: make(signal, 1), members: make(signal, 1), free: make(signal, 1), leaves: make(chan struct{}),
+		reopen: make(map[string]bool), ending: make(map[string]int), platforms: make(map[string]*platform), changed: make(chan struct{}),
 		answerers: map[string]Answerer{commandRequest: h.runAsked},
 	}
 	f.member, f.deposed = context.WithCancelCause(h.life)
 	h.fleet = f
 	h.o.Store.Processes().Lost(f.drop)
 	h.access.Share(f.takeTurn)
-	for _, run := range []func(context.Context){f.keep, f.look, f.listen, f.share} {
+	for _, run := range []func(context.Context){f.keep, f.look, f.listen, f.claim, f.share} {
 		h.goroutines.start(func() { run(h.life) })
 	}
 }
 
-// FleetOf returns what a hub knows of other processes.
-func FleetOf(h *Hub) *Fleet { return h.fleet }
+// FleetOf returns what a hub knows of other processes; h may be nil.
+func FleetOf(h *Hub) *Fleet {
+	if h == nil {
+		return nil
+	}
+	return h.fleet
+}
 
 // Membership ends with the hub; when others have ended this process, which then owns nothing any more: its cause is store.ErrEnded; and
 // when somebody asks the process to stop: ErrDrained.
@@ -157,6 +166,7 @@ func (f *Fleet) keep(ctx context.Context) {
 			f.hub.o.Log.Warn("process_ended", "process", name, "effect", "its conversations are taken over")
 		}
 		f.compare(before)
+		f.free.set()
 	}
 }
 
@@ -181,48 +191,8 @@ func (f *Fleet) compare(before []store.Process) {
 	if same {
 		return
 	}
-	f.mu.Lock()
-	close(f.changed)
-	f.changed = make(chan struct{})
-	f.mu.Unlock()
 	f.orphans.Store(true)
 	f.events.set()
-}
-
-// receives reports whether this process talks to a platform: the oldest of those that can and are not stopping does. Where nobody
-// says that only one may, as in a browser, all do.
-func (f *Fleet) receives(connector string) bool {
-	for _, p := range f.lease.All() {
-		for _, on := range p.Connectors {
-			if on.Connector == connector && !p.Draining {
-				return p.ID == f.lease.ID()
-			}
-		}
-	}
-	return true
-}
-
-// StandBy waits until this process is the one that talks to a platform. If it had to wait, it continues what others have left.
-func (f *Fleet) StandBy(ctx context.Context, connector string) error {
-	if f == nil || f.receives(connector) {
-		return nil
-	}
-	f.hub.o.Log.Info("standing_by", "connector", connector)
-	for !f.receives(connector) {
-		f.mu.Lock()
-		changed := f.changed
-		f.mu.Unlock()
-		if f.receives(connector) {
-			break
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	f.hub.o.Log.Info("taking_over", "connector", connector)
-	return f.hub.Recover(ctx, func(name string) bool { return connectorOf(name) == connector })
 }
 
 // Processes returns those that run the bot on the same database, oldest first, and this one among them; none if there can be no others.
@@ -247,9 +217,6 @@ func (f *Fleet) Publish(ctx context.Context, settings string) error {
 	return f.lease.Publish(ctx, settings)
 }
 
-// StandsBy reports whether another process talks to a platform.
-func (f *Fleet) StandsBy(connector string) bool { return f != nil && !f.receives(connector) }
-
 // Leave announces that this process stops, and reports whether others take over. Until they are connected it should go on to receive what
 // people write, which waits for the next owner.
 func (f *Fleet) Leave(ctx context.Context) (others bool) {
@@ -259,12 +226,26 @@ func (f *Fleet) Leave(ctx context.Context) (others bool) {
 	for _, p := range f.lease.All() {
 		others = others || p.ID != f.lease.ID() && !p.Draining
 	}
-	f.leaving.Store(others)
 	f.stops.Store(true)
-	if err := f.lease.Leave(ctx); err != nil {
+	err := f.lease.Leave(ctx)
+	if others && f.leaving.CompareAndSwap(false, true) {
+		close(f.leaves)
+		err = errors.Join(err, f.releaseSingle(ctx))
+	}
+	if err != nil {
 		f.hub.o.Log.Warn("leave_failed", "effect", "others wait until this process has ended", "error", err)
 	}
 	return others
+}
+
+// releaseSingle gives up the platforms of one shard. This process goes on to receive there until others are connected.
+func (f *Fleet) releaseSingle(ctx context.Context) (failed error) {
+	for _, connector := range f.ready() {
+		if _, several := f.hub.connectors[connector].(Sharded); !several {
+			failed = errors.Join(failed, f.lease.ReleaseShards(ctx, connector, nil))
+		}
+	}
+	return failed
 }
 
 // withdrawWithin is how long the conversations of a platform may take to end when this process leaves it.
@@ -277,6 +258,9 @@ func (f *Fleet) Withdraw(ctx context.Context, connector string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, withdrawWithin)
 	defer cancel()
+	f.mu.Lock()
+	delete(f.platforms, connector)
+	f.mu.Unlock()
 	err := f.lease.Withdraw(ctx, connector)
 	if err == nil {
 		err = f.handOverAll(ctx, func(name string) bool { return connectorOf(name) == connector })

@@ -24,7 +24,7 @@ func (f *Fleet) own(ctx context.Context, records *store.Conversation) (*store.Co
 
 // mayNotOwn reports whether conversations of people, and their tasks, are for other processes to claim.
 func (f *Fleet) mayNotOwn(root string) bool {
-	return f.leaving.Load() || !f.receives(connectorOf(root))
+	return f.leaving.Load() || !f.receives(root)
 }
 
 // passOn gives up a conversation that is not this process's to open: it still owns that if an earlier release has failed, or if the

@@ -140,6 +140,7 @@ func (p *postgreSQL) examineSchema(tx *Tx, found *Server, note func(form string,
 	for _, process := range tx.processes() {
 		note("%s", process)
 	}
+	tx.describeShards(note)
 	if _, owns := p.owner(tx); !owns {
 		note("the user %s does not own the tables: their owner runs `cairn upgrade` after an update of Cairn, and VACUUM", p.address.User())
 	}

@@ -7,9 +7,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -33,6 +37,38 @@ func (t *Tx) shards() []Shard {
 	return listRows(t, func(rows *sql.Rows, s *Shard) error {
 		return rows.Scan(&s.Connector, &s.Number, &s.Count, &s.Owner, &s.Free, &s.Session)
 	}, `SELECT connector, number, count, owner, CASE WHEN owner IN (SELECT id FROM processes) THEN 0 ELSE 1 END, session FROM shards ORDER BY connector, number`)
+}
+
+// describeShards says for people which process receives over which shards.
+func (t *Tx) describeShards(note func(form string, args ...any)) {
+	numbers := make(map[string]map[int64][]string) // by connector and owner
+	counts := make(map[string]int)
+	for _, s := range t.shards() {
+		if numbers[s.Connector] == nil {
+			numbers[s.Connector] = make(map[int64][]string)
+		}
+		counts[s.Connector] = s.Count
+		numbers[s.Connector][s.Owner] = append(numbers[s.Connector][s.Owner], strconv.Itoa(s.Number))
+	}
+	processes := t.processes()
+	for _, connector := range slices.Sorted(maps.Keys(counts)) {
+		var parts []string
+		for _, p := range processes {
+			if has := numbers[connector][p.ID]; len(has) > 0 {
+				parts = append(parts, "process "+p.Name+" has "+strings.Join(has, ", "))
+			}
+		}
+		if count := counts[connector]; count > 1 {
+			note("%s is divided into %d shards: %s", connector, count, cmp.Or(strings.Join(parts, "; "), "nobody has one"))
+		}
+		for _, p := range processes {
+			for _, on := range p.Connectors {
+				if on.Connector == connector && on.Shards > 0 && on.Shards != counts[connector] {
+					note("warning: process %s would divide %s into %d shards, by its settings or what the platform recommends; that happens when all processes have stopped", p.Name, connector, on.Shards)
+				}
+			}
+		}
+	}
 }
 
 // lockShards keeps other transactions from claiming, dividing or releasing shards of a platform until the end of this one.

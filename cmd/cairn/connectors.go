@@ -60,7 +60,7 @@ func openConnectors(s *config.Settings, dashboard bool, log *slog.Logger) (conne
 	}
 	if token != "" {
 		connector, err := discord.New(discord.Options{
-			Token: token, APIBase: s.Discord.APIBase, MentionOnly: !s.Discord.MessageContent, Shards: discord.Shards{Count: s.Discord.Shards},
+			Token: token, APIBase: s.Discord.APIBase, MentionOnly: !s.Discord.MessageContent, Shards: s.Discord.Shards,
 			AttachmentTokens: s.AttachmentTokens, Pictures: s.Pictures, CatchUp: catchUp, Log: log,
 		})
 		if err != nil {

@@ -142,7 +142,7 @@ func (h *health) ready(ctx context.Context) state {
 		if problem := connector.Problem(); problem != "" {
 			why += ", " + problem
 		}
-		standsBy := channel.FleetOf(h.hub).StandsBy(connector.Name())
+		standsBy := channel.FleetOf(h.hub).OwnsNone(connector.Name())
 		s.add(connector.Name(), !connector.Connected() && !standsBy, why)
 		if standsBy {
 			s.Parts[len(s.Parts)-1].Why = "stands by: another process is connected"
@@ -163,7 +163,7 @@ func (h *health) ready(ctx context.Context) state {
 	}
 	s.add("model", stats.Failing >= modelDown, fmt.Sprintf("the last %d turns failed; the log says why", stats.Failing))
 	for _, connector := range h.connectors {
-		if c, ok := connector.(shardedConnector); ok {
+		if c, ok := connector.(shardedConnector); ok && !channel.FleetOf(h.hub).OwnsNone(connector.Name()) {
 			s.Parts = append(s.Parts, web.Part{Part: connector.Name() + " shards", OK: true, Why: c.Status().String()})
 		}
 	}

@@ -114,11 +114,14 @@ func (p *platforms) open(r *live) {
 	p.until(r, "both connectors are open", func() bool {
 		connections := p.discord.Connections()
 		sockets := p.slack.Sockets()
-		return len(connections) > p.connections && connections[p.connections].Identify && slices.ContainsFunc(sockets, p.isNew)
+		return len(connections) > p.connections && began(connections[p.connections]) && slices.ContainsFunc(sockets, p.isNew)
 	})
 	p.connections = len(p.discord.Connections())
 	p.sockets = p.slack.Sockets()
 }
+
+// began reports whether a connection starts a session, or resumes one.
+func began(c discordtest.Connection) bool { return c.Identify || c.Resume }
 
 func (p *platforms) isNew(k *slacktest.Socket) bool { return !slices.Contains(p.sockets, k) }
 

@@ -27,6 +27,7 @@ func (b *bot) join(ctx context.Context, connectors []channel.Connector) (*store.
 		on := store.Account{Connector: c.Name(), Alone: !platform}
 		if platform {
 			on.ID = account.Account()
+			on.Shards = store.NotReady
 		}
 		p.Connectors = append(p.Connectors, on)
 	}

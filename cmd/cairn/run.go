@@ -51,9 +51,10 @@ needs a token unless the address is loopback.
 On SIGINT or SIGTERM the bot finishes answers in progress, for at most 30 seconds; a second
 signal stops it immediately. Either way nothing is lost: the next start continues.
 
-With PostgreSQL several processes may run one bot: see docs/machines.md. One of them talks to a
-platform, the others stand by and take over. --drain starts none, but asks those on this host, on
-the host NAME, or the one with the NAME that cairn doctor shows, to hand over and stop.`,
+With PostgreSQL several processes may run one bot: see docs/machines.md. They divide the shards of
+Discord among themselves, and one of them talks to Slack; others stand by and take over. --drain
+starts none, but asks those on this host, on the host NAME, or the one with the NAME that cairn
+doctor shows, to hand over and stop.`,
 		Example: `  DISCORD_TOKEN=… cairn run
   cairn run --config /etc/cairn/config.toml --data /var/lib/cairn`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -183,10 +184,13 @@ func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace tim
 	return err
 }
 
-// runHere runs a connector once this process is the one that does.
+// runHere runs a connector. One whose platform has a single shard waits until that is this process's.
 func runHere(ctx context.Context, hub *channel.Hub, connector runner) error {
-	if err := channel.FleetOf(hub).StandBy(ctx, connector.Name()); err != nil {
-		return err
+	_, several := connector.(channel.Sharded)
+	if _, platform := connector.(outerConnector); platform && !several {
+		if err := channel.FleetOf(hub).StandBy(ctx, connector.Name()); err != nil {
+			return err
+		}
 	}
 	err := connector.Run(ctx, hub)
 	if ctx.Err() == nil { // a person has to fix something here; others may be able to connect

@@ -110,10 +110,10 @@ func (d *Discord) shardFacts(ctx context.Context, servers int) (facts []string) 
 	if err != nil {
 		return []string{"warning: Discord does not say how many connections it recommends: " + err.Error()}
 	}
-	count := cmp.Or(d.o.Shards.Count, found.Shards, 1)
+	count := cmp.Or(d.o.Shards, found.Shards, 1)
 	facts = append(facts, fmt.Sprintf("connections (shards): %d, Discord recommends %d; about %d servers on each", count, max(1, found.Shards), servers/count))
 	if servers/count >= manyServers {
-		facts = append(facts, "warning: "+crowded(servers/count, d.o.Shards.remedy(count)))
+		facts = append(facts, "warning: "+crowded(servers/count, remedy(d.o.Shards, count)))
 	}
 	limit := found.Start
 	if limit == nil {

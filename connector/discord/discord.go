@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/url"
 	"strings"
@@ -45,6 +44,7 @@ var (
 	_ channel.WriteChecker = (*Discord)(nil)
 	_ channel.Reader       = (*Discord)(nil)
 	_ channel.Linker       = (*Discord)(nil)
+	_ channel.Sharded      = (*Discord)(nil)
 )
 
 // pauses are the connector's waits and timeouts. Tests set shorter ones.
@@ -62,7 +62,7 @@ type pauses struct {
 type Options struct {
 	Token            string        // of the bot, with or without the prefix "Bot "; never logged
 	APIBase          string        // root of a compatible server, e.g. "http://localhost:8080"; empty: Discord itself
-	Shards           Shards        // the connections to open
+	Shards           int           // connections among which the servers are divided; 0: as many as Discord recommends when the connector starts
 	MentionOnly      bool          // do without the privileged message content intent, and read only what is addressed to the bot
 	AttachmentTokens int           // for text files, per message; 0: text files are not fetched
 	Pictures         bool          // fetch pictures, for models that can see
@@ -79,11 +79,6 @@ func New(o Options) (*Discord, error) {
 	o.APIBase = strings.TrimRight(cmp.Or(o.APIBase, "https://discord.com"), "/")
 	if u, err := url.Parse(o.APIBase); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" {
 		return nil, errors.New(`api_base under [discord] is not a server address: write it as "http://localhost:8080"`)
-	}
-	for _, id := range o.Shards.IDs {
-		if id < 0 || id >= o.Shards.Count {
-			return nil, fmt.Errorf("shard %d is none of %d", id, o.Shards.Count)
-		}
 	}
 	o.CatchUp = cmp.Or(o.CatchUp, channel.DefaultCatchUp)
 	base := platform.NewBase(Name, o.Log)
@@ -117,16 +112,18 @@ func assemble(o Options, base *platform.Base) *Discord {
 	d.poster = &poster{base: base, rest: d.rest, state: d.state, pauses: d.pauses, history: d.history}
 	commands := &commands{base: base, rest: d.rest, state: d.state, queue: d.queue, poster: d.poster}
 	known := &known{}
+	lookup := &lookup{rest: d.rest, state: d.state, page: serversPage, changed: make(map[string]bool)}
 	d.shards = newShards(&shards{
-		base: base, rest: d.rest, pauses: d.pauses, which: o.Shards, mentionOnly: o.MentionOnly,
+		base: base, rest: d.rest, pauses: d.pauses, queue: d.queue, setting: o.Shards, mentionOnly: o.MentionOnly,
 		newEvents: func(link *platform.Link, servers *servers) *events {
 			return &events{
 				base: base, link: link, rest: d.rest, state: d.state, queue: d.queue, translator: translator, history: d.history,
 				backfill: &backfill{base: base, link: link, state: d.state, queue: d.queue, pauses: d.pauses, catchUp: o.CatchUp, known: known},
-				servers:  servers, commands: commands,
+				servers:  servers, commands: commands, lookup: lookup,
 			}
 		},
 	})
+	d.history.openedAt = d.shards.openedAt
 	return d
 }
 
@@ -135,9 +132,11 @@ const silentHint = "check that a firewall or proxy lets HTTPS and WebSockets to 
 
 // Run serves Discord until ctx is done, then returns nil; or an error that says what a person has to fix. It runs only once.
 func (d *Discord) Run(ctx context.Context, hub *channel.Hub) error {
-	d.history.started = time.Now() // not earlier: while this process stood by, another one answered
 	return d.Serve(ctx, hub, d.rest.client, d.shards.supervise)
 }
+
+// ShardOf implements channel.Sharded.
+func (d *Discord) ShardOf(conversation string) int { return d.shards.shardOf(conversation) }
 
 // Split splits a reply into messages.
 func (d *Discord) Split(text string) []string { return split(text) }

@@ -25,6 +25,31 @@ type events struct {
 	backfill   *backfill
 	servers    *servers // of the shard
 	commands   *commands
+	lookup     *lookup
+
+	// Used only by the goroutine of the shard.
+	adopted  bool // another process has started the session, so events have not described its servers
+	arriving bool // it was adopted, and RESUMED has not arrived
+	replayed bool // the events until RESUMED may have been handled by the other process
+}
+
+// adopt prepares for the events of a session that another process has started. replayed: it may have handled some of them.
+func (e *events) adopt(replayed bool) {
+	e.adopted = true
+	e.arriving = true
+	e.replayed = replayed
+}
+
+// onAdopted handles the end of what was missed in a session of another process.
+func (e *events) onAdopted() {
+	e.arriving = false
+	e.replayed = false
+	e.backfill.notFirstStart = true
+	e.backfill.hadSession = true
+	e.link.CurrentLog().Info("session_resumed", "as", e.state.self().Username)
+	e.base.CheckClock()
+	e.commands.registerOnce()
+	e.base.Work.Start(e.readServers)
 }
 
 // handle handles one gateway event. After an error the connection must be closed.
@@ -45,6 +70,9 @@ func (e *events) dispatch(name string, data json.RawMessage) error {
 	case "RESUMED":
 		e.link.Established()
 		e.link.Recheck()
+		if e.arriving {
+			e.onAdopted()
+		}
 	case "MESSAGE_CREATE":
 		e.onMessageCreate(read[message](data))
 	case "MESSAGE_UPDATE":
@@ -60,6 +88,13 @@ func (e *events) dispatch(name string, data json.RawMessage) error {
 }
 
 func (e *events) updateState(name string, data json.RawMessage) {
+	if e.adopted {
+		about := read[struct {
+			ID      string
+			GuildID string `json:"guild_id"`
+		}](data)
+		e.lookup.note(cmp.Or(about.GuildID, about.ID))
+	}
 	switch name {
 	case "GUILD_CREATE":
 		if g := read[guild](data); !g.Unavailable { // at the start of a session, after an outage, or when the bot joins
@@ -119,19 +154,25 @@ func (e *events) onMessageCreate(m message) {
 	case m.Author.ID == me.ID:
 		e.translator.noteFromBot(m.ID)
 	default:
-		e.enqueue(m.ChannelID, m.GuildID, func(ctx context.Context, p place) { e.deliver(ctx, p, m) })
+		replayed := e.replayed
+		e.enqueue(m.ChannelID, m.GuildID, func(ctx context.Context, p place) { e.deliver(ctx, p, m, replayed) })
 	}
 }
 
 // enqueue queues work on an event about a channel, whose place it gets.
 func (e *events) enqueue(channelID, guildID string, work func(ctx context.Context, p place)) {
+	adopted := e.adopted
 	e.queue.Add(channelID, func() {
 		ctx := e.base.Work.Ctx
+		if adopted {
+			e.lookup.know(ctx, guildID, false)
+		}
 		work(ctx, locate(ctx, e.rest, e.state, channelID, guildID))
 	}, e.base.Work.CallEach)
 }
 
-func (e *events) deliver(ctx context.Context, p place, m message) {
+// deliver stores a message, or runs a command, unless that was replayed: another process may have run it.
+func (e *events) deliver(ctx context.Context, p place, m message, replayed bool) {
 	name := p.conversation()
 	e.backfill.fillGap(name, "", false)
 	in, ok := e.translator.inbound(m, p)
@@ -142,10 +183,13 @@ func (e *events) deliver(ctx context.Context, p place, m message) {
 	if p.Guild == "" {
 		in.Label = in.Author
 	}
-	if platform.IsCommand(in) {
+	switch {
+	case platform.IsCommand(in) && replayed:
+		e.base.Log.Debug("replayed_command_ignored", "conversation", name)
+	case platform.IsCommand(in):
 		ran := make(chan struct{})
 		e.base.Command(in.ID, name, textTimeout, ran, func(ctx context.Context) error { return e.commands.runText(ctx, name, m, in, ran) })
-	} else {
+	default:
 		e.base.Store(ctx, func() error { return e.base.Deliver(ctx, name, in) })
 	}
 }
@@ -230,6 +274,9 @@ func (e *events) onReady(data json.RawMessage) error {
 		Application struct{ ID string }
 		Guilds      []struct{ ID string }
 	}](data)
+	e.adopted = false
+	e.arriving = false
+	e.replayed = false
 	e.state.bot.Store(&self{r.User, cmp.Or(r.Application.ID, r.User.ID)})
 	gaps, err := e.backfill.onReady()
 	if err != nil {

@@ -29,6 +29,7 @@ type session struct {
 	handle  func(name string, data json.RawMessage) error // called with each event in order; the next one waits, and an error ends the connection
 	await   func(what string)                             // called with what the gateway must send next, see platform.Link
 	ready   func()                                        // called with READY or RESUMED
+	note    func()                                        // called when the state below has changed; nil: nobody wants to know
 
 	id            string // empty: the gateway does not know the session yet, or no longer
 	sequence      int64  // of the last handled event
@@ -79,6 +80,13 @@ func (s *session) noteEnd(err error) {
 	code := closeCode(err)
 	if code == 4007 || code == 4009 || errors.Is(err, errInvalid) || s.failedResumes >= maxFailedResumes {
 		s.id = ""
+		s.changed()
+	}
+}
+
+func (s *session) changed() {
+	if s.note != nil {
+		s.note()
 	}
 }
 
@@ -104,6 +112,7 @@ func (s *session) event(p packet) error {
 		s.id = ready.ID
 		s.resumeURL = ready.ResumeURL
 	}
+	s.changed()
 	if s.established || s.interval == 0 || p.Name != "READY" && p.Name != "RESUMED" {
 		return nil
 	}
@@ -143,7 +152,7 @@ func (s *session) run(ctx context.Context, ws *platform.Socket) error {
 		}
 		return s.receive(p)
 	})
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !errors.Is(context.Cause(ctx), errLeaving) {
 		ws.Goodbye() // so that people see the bot go offline immediately
 	}
 	return err

@@ -23,7 +23,7 @@ type history struct {
 	rest       *rest
 	state      *stateCache
 	translator *translator
-	started    time.Time // an earlier process may have started answering messages older than this
+	openedAt   func(conversation string) time.Time // see shards
 }
 
 // History returns a page of a conversation; see channel.Historian.

@@ -35,7 +35,7 @@ func bot(t testing.TB) unopened {
 		ID: "9", Name: "Town", Roles: []role{{ID: "9", Name: "@everyone"}, {ID: "5", Name: "helpers"}},
 		Channels: []place{{ID: "20", Name: "general"}}, Members: []member{{User: &user{ID: "1"}, Roles: []string{"5"}}},
 	})
-	return unopened{d, d.shards.list()[0].events}
+	return unopened{d, d.shards.add(channel.Shard{}).events}
 }
 
 func TestAMessageIsToldInWords(t *testing.T) {

@@ -52,6 +52,7 @@ type member struct {
 	Roles       []string
 	Permissions bitset // in interactions only
 	TimedOut    string `json:"communication_disabled_until"`
+	Joined      string `json:"joined_at"`
 }
 
 // timedOut returns until when the member may only read; zero: it may do more.

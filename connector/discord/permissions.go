@@ -4,7 +4,6 @@ package discord
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -89,15 +88,9 @@ func (d *Discord) readUnwritable(ctx context.Context, servers []discordgo.UserGu
 	defer cancel()
 	var found stateCache
 	found.bot.Store(&self{user: bot})
-	get := func(path string, into any) error {
-		return d.rest.do(ctx, call{method: http.MethodGet, path: path, into: into})
-	}
 	for _, server := range servers[:min(len(servers), maxChecked)] {
-		var g guild
-		var me member
-		path := "/guilds/" + server.ID
-		if get(path, &g) == nil && get(path+"/channels", &g.Channels) == nil && get(path+"/members/"+bot.ID, &me) == nil {
-			g.Members = []member{me}
+		g, err := d.rest.readServer(ctx, server.ID, bot.ID, false)
+		if err == nil {
 			found.addGuild(g)
 			checked++
 		}

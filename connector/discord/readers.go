@@ -20,7 +20,9 @@ const maxLookups = 20
 // Readable implements channel.Reader. Discord is asked for the member's roles each time: without a privileged intent, no event says
 // that they have changed. Events keep the permissions of channels up to date.
 func (d *Discord) Readable(ctx context.Context, person string, conversations []string) (readable []string, err error) {
-	r := reader{rest: d.rest, state: d.state, person: person, members: make(map[string]*member), left: maxLookups}
+	r := reader{
+		rest: d.rest, state: d.state, elsewhere: d.shards.isElsewhere, person: person, members: make(map[string]*member), servers: make(map[string]*stateCache), left: maxLookups,
+	}
 	for _, conversation := range conversations {
 		may, failure := r.mayRead(ctx, chat.ParsePlace(conversation))
 		err = errors.Join(err, failure)
@@ -42,11 +44,13 @@ func (d *Discord) MessageLink(conversation, id string) string {
 
 // reader finds out what one person may read.
 type reader struct {
-	rest    *rest
-	state   *stateCache
-	person  string
-	members map[string]*member // by server; nil: the person is none, or Discord did not answer
-	left    int                // requests about channels and threads
+	rest      *rest
+	state     *stateCache
+	elsewhere func(conversation string) bool // whether another process receives its events
+	person    string
+	members   map[string]*member     // by server; nil: the person is none, or Discord did not answer
+	servers   map[string]*stateCache // of other processes, read for this question
+	left      int                    // requests about channels and threads, and for servers of other processes
 }
 
 // mayRead reports whether the person may read a place. What cannot be found out may not be read.
@@ -54,13 +58,17 @@ func (r *reader) mayRead(ctx context.Context, at chat.Place) (bool, error) {
 	if at.Direct() {
 		return false, nil
 	}
-	channel, err := r.place(ctx, at.Channel)
+	state, err := r.stateOf(ctx, at)
+	if err != nil {
+		return false, err
+	}
+	channel, err := r.place(ctx, state, at.Channel)
 	if err != nil || channel.Guild != at.Server || channel.Parent != "" {
 		return false, err
 	}
 	var thread place
 	if at.Thread != "" {
-		thread, err = r.place(ctx, at.Thread)
+		thread, err = r.place(ctx, state, at.Thread)
 		if err != nil || thread.Parent != channel.ID {
 			return false, err
 		}
@@ -69,7 +77,7 @@ func (r *reader) mayRead(ctx context.Context, at chat.Place) (bool, error) {
 	if err != nil || m == nil {
 		return false, err
 	}
-	can, known := r.state.permissions(channel, r.person, m.Roles)
+	can, known := state.permissions(channel, r.person, m.Roles)
 	switch {
 	case !known || can&toRead != toRead:
 		return false, nil
@@ -79,9 +87,32 @@ func (r *reader) mayRead(ctx context.Context, at chat.Place) (bool, error) {
 	return true, nil
 }
 
+// stateOf returns what is known of the server of a place. If another process receives its events, Discord is asked, each time.
+func (r *reader) stateOf(ctx context.Context, at chat.Place) (*stateCache, error) {
+	if r.elsewhere == nil || !r.elsewhere(at.String()) {
+		return r.state, nil
+	}
+	found := r.servers[at.Server]
+	if found != nil || r.left < serverRequests {
+		return cmp.Or(found, &stateCache{}), nil
+	}
+	r.left -= serverRequests
+	found = &stateCache{}
+	r.servers[at.Server] = found // a failure counts for all its channels
+	g, err := r.rest.readServer(ctx, at.Server, r.state.self().ID, false)
+	switch {
+	case hadNoEffect(err): // the bot is not in the server
+		return found, nil
+	case err != nil:
+		return found, err
+	}
+	found.addGuild(g)
+	return found, nil
+}
+
 // place returns a channel or a thread; the zero value if it is gone. Events do not describe archived threads.
-func (r *reader) place(ctx context.Context, id string) (place, error) {
-	p := r.state.place(id)
+func (r *reader) place(ctx context.Context, state *stateCache, id string) (place, error) {
+	p := state.place(id)
 	if p.ID != "" {
 		return p, nil
 	}

@@ -38,6 +38,23 @@ func TestReadable(t *testing.T) {
 	check.Equal(t, "a link to what is no message", r.connector.MessageLink(all[2], "reply-1"), "")
 }
 
+// Of servers whose events another process receives, nothing is known: Discord is asked each time.
+func TestReadableInServersOfOtherProcesses(t *testing.T) {
+	r := newRig(t, discordtest.Options{}).start()
+	d, _ := r.otherProcess()
+	d.shards.count.Store(2) // of which it has the first
+	g := guildOn(r.Server, 1, 2, r.ann)
+	far := []string{"discord:" + g.ID + "/" + r.Channel(g.ID, "far").ID}
+	readable := func(person string) []string { return check.Must(d.Readable(r.ctx, person, far))(t) }
+	check.EqualAll(t, "what ann may read", readable(r.ann.ID), far)
+	check.EqualAll(t, "what a stranger may read", readable("77"), nil)
+	check.Equal(t, "what is kept of the server", d.state.guild(g.ID).ID, "")
+	read := r.count("GET /guilds/*/channels")
+	many := slices.Repeat(far, 3)
+	check.EqualAll(t, "one question about several places", check.Must(d.Readable(r.ctx, r.ann.ID, many))(t), many)
+	check.Equal(t, "readings of the server for it", r.count("GET /guilds/*/channels")-read, 1)
+}
+
 // TestReadersAreThoseWithPermission compares with permissions computed step by step, in 10 000 channels at random.
 func TestReadersAreThoseWithPermission(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))

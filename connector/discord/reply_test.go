@@ -182,7 +182,7 @@ func TestWhatIsNoAnswerTakesOverNone(t *testing.T) {
 		m := r.Say(place, r.ann.ID, "question")
 		r.heard(r.place(place), 1)
 		check.NoError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
-		r.connector.history.started = time.Now()
+		r.connector.shards.list()[0].opened = time.Now()
 		w = r.connector.Reply(r.place(place), []string{m.ID})
 		w.Show("half an answer")
 		r.until("the words", func() bool { return len(r.sent(place)) == 1 })

@@ -4,6 +4,7 @@ package discord
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"cairn/connector/platform"
@@ -16,13 +17,15 @@ const (
 	perConnection = "Discord lets one connection serve at most 2500 servers"
 )
 
-// servers are those of one shard. Only its goroutine uses them, apart from count.
+// servers are those of one shard. It is safe for concurrent use.
 type servers struct {
 	link   *platform.Link
-	remedy func() string // see Shards
+	remedy func() string // see remedy
+	count  atomic.Int64  // of ids
+
+	mu     sync.Mutex // guards below
 	ids    map[string]bool
-	count  atomic.Int64 // of ids
-	warned bool         // since there are many
+	warned bool // since there are many
 }
 
 // crowded warns that a connection will soon have more servers than it may, and says how to get more connections.
@@ -32,12 +35,16 @@ func crowded(count int, remedy string) string {
 
 // reset replaces the servers by those that a new session starts with.
 func (s *servers) reset(ids []string) {
+	s.mu.Lock()
 	clear(s.ids)
+	s.mu.Unlock()
 	s.add(ids...)
 }
 
 // add adds servers that the bot has joined, and logs a warning once there are many.
 func (s *servers) add(joined ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, id := range joined {
 		s.ids[id] = true
 	}
@@ -50,6 +57,8 @@ func (s *servers) add(joined ...string) {
 }
 
 func (s *servers) remove(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	delete(s.ids, id)
 	s.count.Store(int64(len(s.ids)))
 }

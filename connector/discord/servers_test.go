@@ -14,7 +14,7 @@ import (
 
 func TestManyServersAreWarnedOf(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
-	r.opts.Shards.Count = 1
+	r.opts.Shards = 1
 	for n := range manyServers - 2 { // and the rig's
 		r.Guild(fmt.Sprint("town ", n))
 	}
@@ -40,7 +40,7 @@ func TestManyServersAreWarnedOf(t *testing.T) {
 
 func TestTooManyServersEndRun(t *testing.T) {
 	r := newRig(t, discordtest.Options{})
-	r.opts.Shards.Count = 1
+	r.opts.Shards = 1
 	for n := range maxServers {
 		r.Guild(fmt.Sprint("town ", n))
 	}

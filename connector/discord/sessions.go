@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -20,15 +21,19 @@ const (
 )
 
 // shard is one of the connections among which Discord divides the bot's servers: it starts sessions, as often as Discord allows.
-// Only its goroutine uses it.
+// Only its goroutine uses it, apart from at.
 type shard struct {
 	*shards
 	id      int
 	link    *platform.Link
 	servers *servers
 	events  *events
+	opened  time.Time     // since when this process has the shard
+	left    string        // by the process before, see position; empty: nothing
 	tried   chan struct{} // closed once the first session is ready, or failed
 	endTry  func()        // closes tried, once
+
+	at atomic.Pointer[position] // how far the latest session has come; nil: nowhere, or there are no other processes
 
 	pause        platform.Backoff // see noteIdentify
 	lastIdentify time.Time        // when the latest session began
@@ -60,8 +65,11 @@ func fatal(err error) error {
 
 // keep keeps the shard connected until ctx is done. It returns only errors that a person has to fix.
 func (s *shard) keep(ctx context.Context) error {
-	var latest *session // nil: none yet, or it could not be prepared
+	latest := s.adopt(ctx) // nil: none yet, or it could not be prepared
 	return s.link.Keep(ctx, func(ctx context.Context) (err error) {
+		if !s.base.Work.MayAnswer() { // or the session would be taken from the process that has resumed it
+			return errOver
+		}
 		fresh := latest == nil || latest.id == ""
 		if fresh {
 			latest, err = s.newSession(ctx)
@@ -82,6 +90,8 @@ func (s *shard) keep(ctx context.Context) error {
 	})
 }
 
+var errOver = errors.New("the lease of this process is over: others may receive")
+
 // noteIdentify sets when the next session may start. New sessions that follow each other soon get longer and longer pauses, the
 // longer the more shards share the sessions of a day.
 func (s *shard) noteIdentify(at time.Time) {
@@ -101,44 +111,43 @@ func (s *shard) newSession(ctx context.Context) (created *session, err error) {
 	if err := platform.Sleep(ctx, time.Until(s.nextIdentify)); err != nil {
 		return nil, err
 	}
-	var found gateway
-	alone := s.count.Load() == 0 // no answer yet: the first shard asks how many there are
-	if alone {
-		found, err = s.ask(ctx)
-		if err != nil {
-			return nil, err
-		}
-		s.divide(found)
-	}
 	bucket := s.bucketOf(s.id)
 	next, err := bucket.take(ctx)
 	if err != nil {
 		return nil, err
-	}
-	if alone {
-		s.base.Work.Start(s.startOthers)
 	}
 	free := func(identified time.Time) {
 		if !identified.IsZero() {
 			next = identified.Add(s.pauses.identify.First)
 			s.starts.noteStart()
 		}
+		s.endStart(time.Until(next))
 		bucket <- next
 		s.endTry()
 	}
+	var found gateway
 	err = platform.Sleep(ctx, time.Until(next))
 	if err == nil {
-		found, err = s.awaitStart(ctx, found)
+		found, err = s.awaitStart(ctx)
 	}
 	if err != nil {
 		free(time.Time{})
 		return nil, err
 	}
-	created = &session{
-		token: s.rest.token, gateway: found.URL, intents: s.intents(), shard: s.shardOf(s.id), timeout: s.pauses.open, handle: s.events.handle, await: s.link.Await,
-	}
+	created = s.prepare(found.URL)
 	created.ready = sync.OnceFunc(func() { free(created.identified) })
 	return created, nil
+}
+
+// prepare returns a session that has not started.
+func (s *shard) prepare(gateway string) *session {
+	prepared := &session{
+		token: s.rest.token, gateway: gateway, intents: s.intents(), shard: s.identity(s.id), timeout: s.pauses.open, handle: s.events.handle, await: s.link.Await,
+	}
+	if _, _, alone := s.fleet.Owned(); !alone {
+		prepared.note = func() { s.note(prepared) }
+	}
+	return prepared
 }
 
 func (s *shards) intents() discordgo.Intent {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/channel"
 	"cairn/testkit/check"
 )
 
@@ -12,7 +13,7 @@ func TestNewSessionsStayBelowTheDailyLimit(t *testing.T) {
 	for _, shards := range []int{1, 4, 16} {
 		d := check.Must(New(Options{Token: token}))(t)
 		d.shards.count.Store(int64(shards))
-		shard := d.shards.list()[0]
+		shard := d.shards.add(channel.Shard{})
 		now := time.Now()
 		end := now.Add(24 * time.Hour)
 		sessions := 0

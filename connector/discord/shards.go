@@ -8,24 +8,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"cairn/channel"
 	"cairn/chat"
 	"cairn/connector/platform"
 )
 
-// Shards says which connections this process opens. The zero value means all, as many as Discord recommends.
-type Shards struct {
-	Count int   // of the bot; 0: what Discord recommends when the connector starts
-	IDs   []int // of this process, below Count, ascending; nil: all
-}
-
-// remedy says how to get more connections than there are.
-func (w Shards) remedy(count int) string {
-	if w.Count == 0 {
+// remedy says how to get more connections than there are; setting is Options.Shards.
+func remedy(setting, count int) string {
+	if setting == 0 {
 		return "restart cairn: at each start it opens as many connections as Discord then recommends"
 	}
 	return fmt.Sprintf("set shards = 0 under [discord], for as many as Discord recommends, or at least %d, and restart cairn", count+1)
@@ -36,41 +32,32 @@ type shards struct {
 	base        *platform.Base
 	rest        *rest
 	pauses      *pauses
-	which       Shards
+	queue       *platform.KeyedQueue[func()]                        // see events
+	setting     int                                                 // see Options.Shards
 	mentionOnly bool                                                // see Options
 	newEvents   func(link *platform.Link, servers *servers) *events // of one shard
 
-	count   atomic.Int64 // of the bot; 0: not known yet
-	buckets []bucket     // set with count
+	fleet   channel.Shards          // which shards are this process's; set by supervise
+	count   atomic.Int64            // of the bot; 0: not known yet
+	address string                  // of the gateway, set with count
+	answer  atomic.Pointer[gateway] // of Discord, which the first session need not ask for again; nil: there is none
+	buckets []bucket                // set with count
 	starts  starts
 
+	receiving context.Context // of the connections, set by supervise
+	serving   sync.WaitGroup  // what starts and keeps them
+
 	mu  sync.Mutex // guards all
-	all []*shard   // of this process, ascending
+	all []*shard   // that are open, in the order of that
 }
 
-// newShards returns s with its first shard. Discord's answer to that one says how many others there are.
+// newShards returns s without shards: whoever asks for the first of them is answered by the first that is opened.
 func newShards(s *shards) *shards {
-	first := 0
-	if len(s.which.IDs) > 0 {
-		first = s.which.IDs[0]
+	s.base.Link.Covers = func(conversation string) bool {
+		all := s.list()
+		return len(all) > 0 && s.shardOf(conversation) == all[0].id
 	}
-	s.base.Link.Covers = s.covers(first)
-	s.add(first, &s.base.Link)
 	return s
-}
-
-// add adds a shard, which does nothing before keep.
-func (s *shards) add(id int, link *platform.Link) *shard {
-	servers := &servers{link: link, remedy: func() string { return s.which.remedy(int(s.count.Load())) }, ids: make(map[string]bool)}
-	tried := make(chan struct{})
-	added := &shard{
-		shards: s, id: id, link: link, servers: servers, events: s.newEvents(link, servers),
-		tried: tried, endTry: sync.OnceFunc(func() { close(tried) }),
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all = append(s.all, added)
-	return added
 }
 
 func (s *shards) list() []*shard {
@@ -79,64 +66,164 @@ func (s *shards) list() []*shard {
 	return s.all
 }
 
-// shardOf returns what IDENTIFY says of a shard; nil if the bot has no other.
-func (s *shards) shardOf(id int) *[2]int {
+// identity returns what IDENTIFY says of a shard; nil if the bot has no other.
+func (s *shards) identity(id int) *[2]int {
 	if count := int(s.count.Load()); count > 1 {
 		return &[2]int{id, count}
 	}
 	return nil
 }
 
-// covers returns whether the events of a conversation come over a shard: by its server, or if it has none, over the first (Discord,
+// shardOf returns over which shard the events of a conversation come: by its server, or if it has none, over the first (Discord,
 // Gateway: Sharding Formula). As long as the number of shards is not known, there is one.
-func (s *shards) covers(id int) func(conversation string) bool {
-	return func(conversation string) bool {
-		server, _ := strconv.ParseUint(chat.ParsePlace(conversation).Server, 10, 64) // that of a direct message is no number, and so 0
-		return server>>22%uint64(max(1, s.count.Load())) == uint64(id)
-	}
+func (s *shards) shardOf(conversation string) int {
+	server, _ := strconv.ParseUint(chat.ParsePlace(conversation).Server, 10, 64) // that of a direct message is no number, and so 0
+	return int(server >> 22 % uint64(max(1, s.count.Load())))
 }
 
-// supervise keeps all shards connected until ctx is done. It returns only errors that a person has to fix.
+// openedAt returns when this process began to receive what people write in a conversation.
+func (s *shards) openedAt(conversation string) time.Time {
+	for _, one := range s.list() {
+		if one.id == s.shardOf(conversation) {
+			return one.opened
+		}
+	}
+	return time.Now()
+}
+
+// isElsewhere reports whether another process receives what people write in a conversation.
+func (s *shards) isElsewhere(conversation string) bool {
+	all := s.list()
+	return len(all) < int(s.count.Load()) && !slices.ContainsFunc(all, func(one *shard) bool { return one.id == s.shardOf(conversation) })
+}
+
+// supervise opens this process's shards, and keeps them connected until ctx is done. It returns only errors that a person has to fix.
 func (s *shards) supervise(ctx context.Context) error {
 	s.base.Work.Open(ctx)
-	err := s.list()[0].keep(s.base.Work.Ctx)
-	if err == nil && ctx.Err() == nil { // another shard has ended all, see serve
+	s.fleet = channel.ShardsOf(s.base.Hub, Name)
+	receiving, stop := context.WithCancelCause(s.base.Work.Ctx)
+	defer stop(nil)
+	s.receiving = receiving
+	err := s.divide(receiving)
+	_, _, alone := s.fleet.Owned()
+	if !alone {
+		s.serve(s.keepSaving)
+	}
+	for err == nil && receiving.Err() == nil {
+		owned, changed, _ := s.fleet.Owned()
+		if alone {
+			owned = make([]channel.Shard, s.count.Load())
+			for id := range owned {
+				owned[id].Number = id
+				owned[id].Count = len(owned)
+			}
+		}
+		s.open(owned)
+		select {
+		case <-changed:
+		case <-s.fleet.Leaving():
+			s.handOver(s.base.Work.Ctx, func() { stop(errLeaving) })
+		case <-receiving.Done():
+		}
+	}
+	if err != nil {
+		return err
+	}
+	<-s.base.Work.Ctx.Done()
+	if !errors.Is(context.Cause(receiving), errLeaving) {
+		s.forget()
+	}
+	if ctx.Err() == nil { // a shard has ended all, see serve
 		err = context.Cause(s.base.Work.Ctx)
 	}
 	return err
 }
 
-// divide sets the number of shards, by what Discord answered to the first of this process, and adds the others of this process.
-func (s *shards) divide(found gateway) {
-	count := cmp.Or(s.which.Count, found.Shards, 1)
-	s.buckets = newBuckets(found)
-	s.count.Store(int64(count))
-	if count == 1 {
-		return
-	}
-	log := func(id int) *slog.Logger { return s.base.Log.With("shard", id) }
-	first := s.list()[0]
-	first.link.SetLog(log(first.id))
-	ids := s.which.IDs
-	if ids == nil {
-		for id := range count {
-			ids = append(ids, id)
+// divide asks Discord, until it answers, into how many shards the bot is to be divided, and sets their number.
+func (s *shards) divide(ctx context.Context) error {
+	asking, answered := context.WithCancel(ctx)
+	defer answered()
+	return s.base.Link.Keep(asking, func(ctx context.Context) error {
+		found, err := s.ask(ctx, &s.base.Link)
+		if err == nil {
+			err = s.divideBy(ctx, found)
 		}
-	}
-	s.base.Log.Info("shards_starting", "shards", len(ids), "of", count)
-	for _, id := range ids[1:] {
-		s.add(id, s.base.AddLink(log(id), s.covers(id)))
-	}
+		if err == nil {
+			answered()
+		}
+		return cmp.Or(fatal(err), err)
+	})
 }
 
-// startOthers starts all shards but the first, in order: each begins once those of the buckets before it have tried to start a
-// session (Discord, Gateway: Max Concurrency).
-func (s *shards) startOthers(ctx context.Context) {
-	all := s.list()
-	for i, shard := range all[1:] {
-		for _, before := range all[:i+1] {
-			if before.id/len(s.buckets) == shard.id/len(s.buckets) {
-				break
+func (s *shards) divideBy(ctx context.Context, found gateway) error {
+	wanted := cmp.Or(s.setting, found.Shards, 1)
+	count, err := s.fleet.Divide(ctx, wanted)
+	if err != nil {
+		return err
+	}
+	if count != wanted {
+		s.base.Log.Warn("shards_differ", "shards", wanted, "used", count, "effect", "the number of the other processes is used until all have stopped")
+	}
+	if _, _, alone := s.fleet.Owned(); alone { // else it may be old before a session starts
+		s.answer.Store(&found)
+	}
+	s.address = found.URL
+	s.buckets = newBuckets(found)
+	s.count.Store(int64(count))
+	return nil
+}
+
+// open opens those of some shards that are not open yet.
+func (s *shards) open(owned []channel.Shard) {
+	var opened []*shard
+	for _, one := range owned {
+		isOpen := slices.ContainsFunc(s.list(), func(open *shard) bool { return open.id == one.Number })
+		if !isOpen {
+			s.count.Store(int64(one.Count)) // it changes only while no process has a shard
+			opened = append(opened, s.add(one))
+		}
+	}
+	if len(opened) == 0 {
+		return
+	}
+	if count := s.count.Load(); count > 1 {
+		s.base.Log.Info("shards_starting", "shards", len(opened), "of", count)
+	}
+	s.serve(func(ctx context.Context) { s.startInOrder(ctx, opened) })
+}
+
+// add adds a shard, which does nothing before keep.
+func (s *shards) add(one channel.Shard) *shard {
+	id := one.Number
+	log := s.base.Log
+	if s.count.Load() > 1 {
+		log = log.With("shard", id)
+	}
+	link := &s.base.Link
+	if len(s.list()) == 0 {
+		link.SetLog(log)
+	} else {
+		link = s.base.AddLink(log, func(conversation string) bool { return s.shardOf(conversation) == id })
+	}
+	servers := &servers{link: link, remedy: func() string { return remedy(s.setting, int(s.count.Load())) }, ids: make(map[string]bool)}
+	tried := make(chan struct{})
+	added := &shard{
+		shards: s, id: id, link: link, servers: servers, events: s.newEvents(link, servers), opened: time.Now(), left: one.Session,
+		tried: tried, endTry: sync.OnceFunc(func() { close(tried) }),
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, added)
+	return added
+}
+
+// startInOrder starts shards: each begins once those of the buckets before it have tried to start a session (Discord, Gateway: Max
+// Concurrency).
+func (s *shards) startInOrder(ctx context.Context, opened []*shard) {
+	for _, shard := range opened {
+		for _, before := range s.list() {
+			if before.id/len(s.buckets) >= shard.id/len(s.buckets) {
+				continue
 			}
 			select {
 			case <-before.tried:
@@ -144,7 +231,19 @@ func (s *shards) startOthers(ctx context.Context) {
 				return
 			}
 		}
-		s.base.Work.Start(shard.serve)
+		s.serve(shard.serve)
+	}
+}
+
+// serve runs f in a goroutine until the connections of this process end.
+func (s *shards) serve(f func(ctx context.Context)) {
+	s.serving.Add(1)
+	started := s.base.Work.Start(func(context.Context) {
+		defer s.serving.Done()
+		f(s.receiving)
+	})
+	if !started {
+		s.serving.Done()
 	}
 }
 

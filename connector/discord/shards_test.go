@@ -140,26 +140,6 @@ func TestWhatAllShardsMissedWhileTheBotWasAwayIsRead(t *testing.T) {
 	r.answersLast(unknown, 1, "echo: missed too") // on a shard without conversations
 }
 
-// Later, other processes may open some of the shards.
-func TestAProcessOpensOnlyTheShardsThatItIsGiven(t *testing.T) {
-	r := newSharded(t, discordtest.Options{})
-	r.opts.Shards = Shards{Count: three, IDs: []int{1, 2}}
-	r.open()
-	r.Run()
-	r.until("two shards", func() bool { return len(r.connector.Status().Shards) == 2 && r.connector.Connected() })
-	r.converse(r.squares[1], "hello", 1)
-	r.converse(r.squares[2], "hello", 1)
-	r.ask(r.squares[0], "to another process")
-	r.converse(r.squares[1], "hello again", 2)
-	check.Len(t, "answers of the shard of another process", r.contents(r.squares[0]), 0)
-	identified, _ := r.connections(0)
-	check.Equal(t, "sessions of the shard of another process", identified, 0)
-	for _, wrong := range []Shards{{IDs: []int{0}}, {Count: 2, IDs: []int{2}}, {Count: 2, IDs: []int{-1}}} {
-		_, err := New(Options{Token: token, Shards: wrong})
-		check.ErrorContains(t, fmt.Sprintf("%+v", wrong), err, "shard")
-	}
-}
-
 func TestADeafShardIsReplacedAlone(t *testing.T) {
 	r := newSharded(t, discordtest.Options{}, func(d *Discord) { d.RecheckAfter(200*time.Millisecond, 100*time.Millisecond) }).startAll()
 	for id := range three {

@@ -17,9 +17,10 @@ type started struct {
 	other  bool      // there was one of another reply
 }
 
-// precedes reports whether a message is older than this process, by Discord's clock: an earlier one may have answered it.
-func (h *history) precedes(id string) bool {
-	return timeOf(id).Before(h.base.Clock.At(h.started))
+// precedes reports whether a message is older than what this process receives in a conversation, by Discord's clock: an earlier process
+// may have answered it.
+func (h *history) precedes(conversation, id string) bool {
+	return timeOf(id).Before(h.base.Clock.At(h.openedAt(conversation)))
 }
 
 // findStarted returns the messages in which an earlier process started the reply to the messages to; reply is its id, once it has
@@ -27,7 +28,7 @@ func (h *history) precedes(id string) bool {
 func (h *history) findStarted(ctx context.Context, conversation, reply string, to []string) ([]message, error) {
 	s := started{to: to}
 	_, err := h.find(ctx, conversation, reply, to, func(m message) bool {
-		return s.add(m, h.precedes(m.ID))
+		return s.add(m, h.precedes(conversation, m.ID))
 	})
 	if err != nil || len(s.pieces) > 0 || len(s.bare) == 0 {
 		return s.pieces, err

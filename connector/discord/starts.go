@@ -83,8 +83,8 @@ type starts struct {
 }
 
 // ask asks Discord for its gateway and the limits of session starts.
-func (s *shard) ask(ctx context.Context) (gateway, error) {
-	found, err := s.rest.findGateway(s.link.AwaitAnswers(ctx, "the answer to GET /gateway/bot"))
+func (s *shards) ask(ctx context.Context, link *platform.Link) (gateway, error) {
+	found, err := s.rest.findGateway(link.AwaitAnswers(ctx, "the answer to GET /gateway/bot"))
 	switch {
 	case err != nil:
 		return found, err
@@ -103,24 +103,44 @@ func (s *shard) ask(ctx context.Context) (gateway, error) {
 
 func (l startLimit) resetAfter() time.Duration { return time.Duration(l.ResetAfter) * time.Millisecond }
 
-// awaitStart waits until another session may start, and returns Discord's answer that allows it. found is its latest answer; the
-// zero value if there is none for this session.
-func (s *shard) awaitStart(ctx context.Context, found gateway) (gateway, error) {
-	for found.URL == "" || !found.allowsStart() {
-		if found.URL != "" {
-			wait := max(found.Start.resetAfter(), time.Second) // an answer at the moment of the reset may say 0
-			s.link.CurrentLog().Warn("session_limit_reached", "wait", wait.Round(time.Second), "until", time.Now().Add(wait).Round(time.Second), "limit", found.Start.Total)
-			if err := s.starts.sleep(ctx, wait); err != nil {
-				return found, err
-			}
+// awaitStart waits until another session may start, and returns Discord's answer that allows it. Until endStart, no process starts
+// another one in the bucket.
+func (s *shard) awaitStart(ctx context.Context) (found gateway, err error) {
+	for {
+		err = s.fleet.TakeStart(ctx, s.id%len(s.buckets), s.pauses.open+startMargin)
+		first := s.answer.Swap(nil)
+		switch {
+		case err != nil:
+		case first != nil:
+			found = *first
+		default:
+			found, err = s.ask(ctx, s.link)
 		}
-		var err error
-		found, err = s.ask(ctx)
-		if err != nil {
+		if err != nil || found.allowsStart() {
+			return found, err
+		}
+		s.endStart(0)
+		wait := max(found.Start.resetAfter(), time.Second) // an answer at the moment of the reset may say 0
+		s.link.CurrentLog().Warn("session_limit_reached", "wait", wait.Round(time.Second), "until", time.Now().Add(wait).Round(time.Second), "limit", found.Start.Total)
+		if err := s.starts.sleep(ctx, wait); err != nil {
 			return found, err
 		}
 	}
-	return found, nil
+}
+
+const (
+	startMargin     = 10 * time.Second // for what Discord is asked before a connection
+	endStartTimeout = 5 * time.Second
+)
+
+// endStart lets a session of the bucket start after a pause. If that cannot be noted, other processes wait longer.
+func (s *shard) endStart(pause time.Duration) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.base.Work.Ctx), endStartTimeout)
+	defer cancel()
+	err := s.fleet.EndStart(ctx, s.id%len(s.buckets), max(pause, 0))
+	if err != nil {
+		s.link.CurrentLog().Debug("end_start_failed", "error", err)
+	}
 }
 
 // sleep waits for the reset.

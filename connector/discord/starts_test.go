@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"cairn/channel"
 	"cairn/testkit/check"
 )
 
@@ -49,11 +50,13 @@ func (l *limitedDay) RoundTrip(*http.Request) (*http.Response, error) {
 // start starts one session of each of some shards, and returns in which order and when.
 func (l *limitedDay) start(t *testing.T, shards int) []start {
 	t.Helper()
-	d := check.Must(New(Options{Token: token, Shards: Shards{Count: shards}}))(t)
+	d := check.Must(New(Options{Token: token, Shards: shards}))(t)
 	d.rest.client.Transport = l
 	l.since = time.Now()
-	first := d.shards.list()[0]
-	d.shards.divide(check.Must(first.ask(t.Context()))(t))
+	check.NoError(t, d.shards.divide(t.Context()))
+	for id := range shards {
+		d.shards.add(channel.Shard{Number: id})
+	}
 	var all sync.WaitGroup
 	for _, s := range d.shards.list() {
 		all.Go(func() {

@@ -5,6 +5,8 @@ package discord
 import (
 	"cmp"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"cairn/chat"
@@ -13,6 +15,7 @@ import (
 // Status is the state of the connections.
 type Status struct {
 	Shards     []ShardStatus // of this process
+	Count      int           // of all shards
 	Starts     int           // sessions that may start in a day; 0: unknown
 	StartsLeft int           // of them
 }
@@ -29,6 +32,7 @@ func (d *Discord) Status() (now Status) {
 	for _, s := range d.shards.list() {
 		now.Shards = append(now.Shards, ShardStatus{ID: s.id, Connected: s.link.Connected(), Servers: int(s.servers.count.Load())})
 	}
+	now.Count = int(d.shards.count.Load())
 	s := &d.shards.starts
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,16 +49,21 @@ func (s Status) String() string {
 	connected := 0
 	servers := 0
 	most := 0
+	var ids []string
 	for _, shard := range s.Shards {
 		if shard.Connected {
 			connected++
 		}
 		servers += shard.Servers
 		most = max(most, shard.Servers)
+		ids = append(ids, strconv.Itoa(shard.ID))
 	}
 	text := fmt.Sprintf("%d of %d shards connected, %d servers, at most %d on one shard", connected, len(s.Shards), servers, most)
 	if s.Starts > 0 {
 		text += fmt.Sprintf(", %d of %d session starts left today", s.StartsLeft, s.Starts)
+	}
+	if len(ids) < s.Count {
+		text += fmt.Sprintf("; shards %s of %d are this process's", strings.Join(ids, ", "), s.Count)
 	}
 	return text
 }

@@ -238,7 +238,7 @@ func TestPiecesThatAnEarlierProcessStreamedAreTakenOver(t *testing.T) {
 			other := r.Say(r.square, r.ann.ID, "another question")
 			create("another answer", other.ID)
 			check.NoError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
-			r.connector.history.started = time.Now() // a new process
+			r.connector.shards.list()[0].opened = time.Now() // a new process
 			w := r.connector.Reply(r.place(r.square), []string{m.ID})
 			if final == "Short." {
 				w.Show("Well,")

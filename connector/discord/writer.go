@@ -113,7 +113,7 @@ func (w *writer) showText(ctx context.Context, text string) (delay time.Duration
 // adopt takes over, once, the messages in which an earlier process showed the reply, whose id is empty while it is written.
 func (w *writer) adopt(ctx context.Context, reply string) error {
 	newest := replyTarget(0, w.to)
-	if w.adopted || newest == "" || !w.history.precedes(newest) { // this process was there before the question
+	if w.adopted || newest == "" || !w.history.precedes(w.conversation, newest) { // this process was there before the question
 		return nil
 	}
 	found, err := w.history.findStarted(ctx, w.conversation, reply, w.to)

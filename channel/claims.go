@@ -1,0 +1,158 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+// How this process claims the shards of platforms.
+
+// claim claims shards whenever some may be free.
+func (f *Fleet) claim(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case <-f.free:
+		case <-ctx.Done():
+			return
+		}
+		var failed error
+		for _, connector := range f.ready() {
+			failed = errors.Join(failed, f.claimPart(ctx, connector))
+		}
+		switch {
+		case failed == nil:
+			f.unclaimed.End()
+		case ctx.Err() == nil:
+			f.hub.o.Log.Log(ctx, f.unclaimed.Begin(), "claim_shards_failed", "error", failed)
+		}
+	}
+}
+
+// ready returns the platforms of which this process claims shards.
+func (f *Fleet) ready() (connectors []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for connector := range f.platforms {
+		connectors = append(connectors, connector)
+	}
+	return connectors
+}
+
+// claimPart claims free shards of a platform until this process has its part.
+func (f *Fleet) claimPart(ctx context.Context, connector string) error {
+	all, err := f.shards(ctx, connector)
+	if err != nil {
+		return err
+	}
+	part, known := f.part(connector, len(all))
+	if !known {
+		return nil
+	}
+	isFree := func(s Shard) bool { return s.Free }
+	isOwn := func(s Shard) bool { return s.Owner == f.lease.ID() }
+	most := part - count(all, isOwn)
+	if most > 0 && slices.ContainsFunc(all, isFree) && !f.stops.Load() {
+		err := f.lease.ClaimShards(ctx, connector, most)
+		if err == nil {
+			all, err = f.shards(ctx, connector)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	f.note(connector, slices.DeleteFunc(all, func(s Shard) bool { return !isOwn(s) }))
+	return nil
+}
+
+func (f *Fleet) shards(ctx context.Context, connector string) ([]Shard, error) {
+	all, err := f.hub.o.Store.Processes().ListShards(ctx)
+	return slices.DeleteFunc(all, func(s Shard) bool { return s.Connector != connector }), err
+}
+
+func count(all []Shard, of func(Shard) bool) (n int) {
+	for _, one := range all {
+		if of(one) {
+			n++
+		}
+	}
+	return n
+}
+
+// part returns how many of a platform's shards this process should own: as many as each other one that can receive now. It is not
+// known before the other processes know that this one can.
+func (f *Fleet) part(connector string, shards int) (part int, known bool) {
+	receivers := 0
+	for _, p := range f.lease.All() {
+		for _, on := range p.Connectors {
+			switch {
+			case on.Connector != connector || p.Draining:
+			case on.Shards == 0: // of a version that receives everything
+				return 0, true
+			case on.Shards > 0:
+				receivers++
+				known = known || p.ID == f.lease.ID()
+			}
+		}
+	}
+	if !known {
+		return 0, false
+	}
+	return (shards + receivers - 1) / receivers, true
+}
+
+// note notes which shards of a platform this process owns, and continues the conversations of those that are new.
+func (f *Fleet) note(connector string, owned []Shard) {
+	now := numbersOf(owned)
+	f.mu.Lock()
+	known := f.platforms[connector]
+	if known == nil { // it has left the platform
+		f.mu.Unlock()
+		return
+	}
+	before := numbersOf(known.owned)
+	first := !known.tried
+	known.owned = owned
+	known.tried = true
+	if !slices.Equal(before, now) {
+		close(f.changed)
+		f.changed = make(chan struct{})
+	}
+	f.mu.Unlock()
+	gained := slices.DeleteFunc(slices.Clone(now), func(number int) bool { return slices.Contains(before, number) })
+	switch {
+	case first && len(now) == 0:
+		f.hub.o.Log.Info("standing_by", "connector", connector)
+	case !first && len(gained) > 0:
+		f.hub.o.Log.Info("taking_over", "connector", connector, "shards", gained)
+	}
+	if len(gained) > 0 {
+		f.hub.goroutines.start(func() { f.recover(f.hub.life, connector, gained) })
+	}
+}
+
+func numbersOf(shards []Shard) (numbers []int) {
+	for _, s := range shards {
+		numbers = append(numbers, s.Number)
+	}
+	return numbers
+}
+
+// recover continues what was left in the conversations of shards.
+func (f *Fleet) recover(ctx context.Context, connector string, shards []int) {
+	of := func(conversation string) bool {
+		return connectorOf(conversation) == connector && slices.Contains(shards, f.shardOf(conversation))
+	}
+	for ctx.Err() == nil {
+		err := f.hub.Recover(ctx, of)
+		if err == nil || errors.Is(err, ErrClosed) {
+			return
+		}
+		f.hub.o.Log.Debug("recover_failed", "connector", connector, "error", err)
+		select {
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+		}
+	}
+}
