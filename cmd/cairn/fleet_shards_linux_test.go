@@ -20,6 +20,7 @@ import (
 type squad struct {
 	*platforms
 	cluster         *pgtest.Cluster
+	address         string // of the database, for the processes that are started from now on
 	model           *llmtest.Server
 	squares         []string // a channel on each shard
 	discordSettings string   // of the processes that are started from now on
@@ -30,7 +31,8 @@ func newSquad(t *testing.T, o discordtest.Options) *squad {
 	t.Helper()
 	o.RefusePings = true
 	p := platformsOf(t, o)
-	s := &squad{platforms: p, cluster: pgtest.New(t), squares: make([]string, o.Shards)}
+	c := pgtest.New(t)
+	s := &squad{platforms: p, cluster: c, address: c.Address("postgres"), squares: make([]string, o.Shards)}
 	for left := o.Shards; left > 0; {
 		time.Sleep(time.Millisecond) // ids of one millisecond are on one shard
 		g := p.discord.Guild("town", p.ann)
@@ -50,7 +52,7 @@ func newSquad(t *testing.T, o discordtest.Options) *squad {
 func (s *squad) start() *live {
 	s.t.Helper()
 	env := append(modelAt(s.model), "SLACK_BOT_TOKEN=", "SLACK_APP_TOKEN=")
-	s.last = s.folder(fmt.Sprintf("store = %q\n", s.cluster.Address("postgres")), env...)
+	s.last = s.folder(fmt.Sprintf("store = %q\n", s.address), env...)
 	path := filepath.Join(s.last.dir, "config.toml")
 	text := string(check.Must(os.ReadFile(path))(s.t))
 	s.last.write("config.toml", strings.Replace(text, "[discord]\n", "[discord]\n"+s.discordSettings, 1))
@@ -207,3 +209,56 @@ func TestOtherProcessesDecide(t *testing.T) {
 	s.answered(second, 1)
 	second.stop()
 }
+
+// A process that is cut off from the database must not resume the session that another one has resumed in the meantime.
+func TestCutOffProcessLeavesItsSession(t *testing.T) {
+	s := newSquad(t, discordtest.Options{Shards: 1})
+	network := pgtest.NewProxy(t, s.cluster)
+	direct := s.address
+	s.address = network.Address("postgres")
+	first := s.start()
+	s.until(first, "a session", func() bool { n, _ := s.connections(); return n == 1 })
+	s.address = direct
+	second := s.start()
+	second.logs("standing_by", "discord")
+	network.Disconnect()
+	s.wantConnections(second, 1, 1)
+	time.Sleep(3 * time.Second) // in which the first one tries to connect again
+	s.wantConnections(second, 1, 1)
+	s.ask(1)
+	s.answered(second, 1)
+	network.Connect()
+	first.logs("process_ended_by_others")
+	first.logs("standing_by", "discord")
+	s.wantConnections(second, 1, 1)
+	first.stop()
+	second.stop()
+}
+
+// What a process has received and not stored when it is killed is sent again to the next one.
+func TestMessageThatWasNotStoredIsReplayed(t *testing.T) {
+	s := newSquad(t, discordtest.Options{Shards: 1})
+	first := s.start()
+	s.until(first, "a session", func() bool { n, _ := s.connections(); return n == 1 })
+	second := s.start()
+	second.logs("standing_by", "discord")
+	s.discord.Fail(discordtest.Fault{Of: "GET /channels/*", Delay: time.Minute, Times: -1})
+	s.discord.Drop(1) // so that the process has to ask where the message belongs
+	thread := s.discord.Thread(s.squares[0], s.ann.ID, "unknown").ID
+	s.discord.Say(thread, s.ann.ID, "<@"+s.discord.Bot.ID+"> question9 ?")
+	for number := range 4 {
+		s.ask(number)
+		s.answered(first, number)
+		time.Sleep(saveEvery)
+	}
+	check.NoError(t, first.cmd.Process.Kill())
+	s.discord.Clear()
+	second.logs("taking_over", "discord")
+	s.until(second, "the answer in the thread", func() bool {
+		return slices.ContainsFunc(s.discord.Sent(thread), func(m discordtest.Message) bool { return m.Content == "Answer9" })
+	})
+	s.wantConnections(second, 1, 1)
+	second.stop()
+}
+
+const saveEvery = time.Second // in which a process notes how far it has come

@@ -49,10 +49,24 @@ func (s *shards) positions() map[int]position {
 	return all
 }
 
+// saveSoon has keepSaving save the position of a session that has just started.
+func (s *shards) saveSoon() {
+	select {
+	case s.started <- struct{}{}:
+	default: // it will
+	}
+}
+
 // keepSaving writes how far the shards have come, once what they have received is on disk.
 func (s *shards) keepSaving(ctx context.Context) {
 	saved := make(map[int]position)
-	for platform.Sleep(ctx, saveEvery) == nil {
+	for ctx.Err() == nil {
+		select {
+		case <-time.After(saveEvery):
+		case <-s.started:
+		case <-ctx.Done():
+			return
+		}
 		changed := make(map[int]string)
 		now := s.positions()
 		for id, at := range now {

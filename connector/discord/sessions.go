@@ -135,7 +135,10 @@ func (s *shard) newSession(ctx context.Context) (created *session, err error) {
 		return nil, err
 	}
 	created = s.prepare(found.URL)
-	created.ready = sync.OnceFunc(func() { free(created.identified) })
+	created.ready = sync.OnceFunc(func() {
+		free(created.identified)
+		s.saveSoon()
+	})
 	return created, nil
 }
 

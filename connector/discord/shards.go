@@ -46,6 +46,7 @@ type shards struct {
 
 	receiving context.Context // of the connections, set by supervise
 	serving   sync.WaitGroup  // what starts and keeps them
+	started   chan struct{}   // has a value if a session has started, see keepSaving
 
 	mu  sync.Mutex // guards all
 	all []*shard   // that are open, in the order of that
@@ -53,6 +54,7 @@ type shards struct {
 
 // newShards returns s without shards: whoever asks for the first of them is answered by the first that is opened.
 func newShards(s *shards) *shards {
+	s.started = make(chan struct{}, 1)
 	s.base.Link.Covers = func(conversation string) bool {
 		all := s.list()
 		return len(all) > 0 && s.shardOf(conversation) == all[0].id
