@@ -30,12 +30,17 @@ type position struct {
 	Bot       user   `json:"bot"`      // as which the session was started
 	App       string `json:"app"`
 	Intents   int    `json:"intents"` // which events it has: a resumed session keeps them
+
+	arrived bool // no event after it was handled by the process before, see events.replayed
 }
 
 // note notes how far the latest session of the shard has come. Only its goroutine calls it.
 func (s *shard) note(latest *session) {
 	me := s.events.state.self()
-	s.at.Store(&position{Session: latest.id, ResumeURL: latest.resumeURL, Sequence: latest.sequence, Bot: me.user, App: me.app, Intents: int(latest.intents)})
+	s.at.Store(&position{
+		Session: latest.id, ResumeURL: latest.resumeURL, Sequence: latest.sequence, Bot: me.user, App: me.app, Intents: int(latest.intents),
+		arrived: !s.events.replayed,
+	})
 }
 
 // positions returns how far the shards have come, by their numbers.
@@ -108,7 +113,7 @@ func (s *shards) handOver(ctx context.Context, stop func()) {
 	sessions := make(map[int]string) // else what was saved last
 	if isExact {
 		for id, at := range s.positions() {
-			at.Exact = true
+			at.Exact = at.arrived
 			sessions[id] = encode(at)
 		}
 	}
