@@ -110,12 +110,9 @@ func (s *shards) handOver(ctx context.Context, stop func()) {
 	s.queue.Settle(settling, "")
 	isExact := settling.Err() == nil
 	cancel()
-	sessions := make(map[int]string) // else what was saved last
+	var sessions map[int]string // nil: what was saved last
 	if isExact {
-		for id, at := range s.positions() {
-			at.Exact = at.arrived
-			sessions[id] = encode(at)
-		}
+		sessions = s.lastPositions()
 	}
 	platform.Retry(ctx, platform.Backoff{First: 100 * time.Millisecond, Max: time.Second}, func() (done bool) {
 		err := s.fleet.Release(ctx, sessions)
@@ -125,6 +122,16 @@ func (s *shards) handOver(ctx context.Context, stop func()) {
 		return err == nil
 	})
 	s.base.Log.Info("shards_released")
+}
+
+// lastPositions returns what other processes may continue from once this one has handled everything that it received.
+func (s *shards) lastPositions() map[int]string {
+	all := make(map[int]string)
+	for id, at := range s.positions() {
+		at.Exact = at.arrived
+		all[id] = encode(at)
+	}
+	return all
 }
 
 // forget has the next owners of this process's shards start new sessions: those of this process have ended.
