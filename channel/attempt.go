@@ -29,7 +29,16 @@ type attempt struct {
 // newAttempt returns an attempt whose text people will see.
 func (t *turn) newAttempt() *attempt {
 	build := requests{site: t.site, loop: t.loop, answerer: t.answerer, question: t.Seq, task: t.task, spend: t.spend}
-	return &attempt{requests: build, first: t.nextSeq(), sender: t.sender, writer: t.connector.Reply(t.name, t.To)}
+	return &attempt{requests: build, first: t.nextSeq(), sender: t.sender, writer: t.newWriter()}
+}
+
+// newWriter returns a writer of the turn's reply.
+func (t *turn) newWriter() Writer {
+	w := t.connector.Reply(t.name, t.To)
+	if adopter, ok := w.(Adopter); ok && t.Starts == 1 {
+		adopter.Fresh()
+	}
+	return w
 }
 
 // text returns everything that people see of the attempt so far.

@@ -58,6 +58,12 @@ type Indicator interface {
 	Working()
 }
 
+// Adopter is implemented by writers that look for what an earlier process has shown of a reply, and take that over.
+type Adopter interface {
+	// Fresh reports that no process has started the reply before, so there is nothing to look for. It is called first.
+	Fresh()
+}
+
 // Observer is implemented by connectors that follow their conversations. Its methods must not block.
 type Observer interface {
 	// Accepted reports that a message is on disk, and its place (seq) once it is taken up. If an earlier turn takes long, or the

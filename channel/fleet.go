@@ -305,7 +305,7 @@ func (f *Fleet) handOverAll(ctx context.Context, match func(name string) bool) e
 // and the error says so.
 func (f *Fleet) handOver(ctx context.Context, family []*conversation) (unfinished error) {
 	for _, c := range family {
-		quiet := func() (bool, error) { return c.turn.Load() == nil && c.sender.idle(), nil } // who waits for history need not have it
+		quiet := func() (bool, error) { return c.turn.Load() == nil && c.sender.mayStop(), nil } // who waits for history need not have it
 		if err := c.until(ctx, quiet); err != nil && !errors.Is(err, ErrClosed) {
 			unfinished = err
 		}

@@ -252,10 +252,10 @@ func (h *Hub) waitAll(ctx context.Context, workers bool) error {
 			}
 		}
 		err := c.until(ctx, func() (bool, error) {
-			idle, err := c.workDone()
 			if !workers {
-				return idle, err
+				return c.maySettle()
 			}
+			idle, err := c.workDone()
 			if idle && err == nil && c.engine != nil {
 				c.engine.Drain()
 			}

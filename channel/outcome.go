@@ -53,8 +53,13 @@ func (t *turn) finish(ctx context.Context, o store.Outcome) error {
 	}
 	if o.Reply == "" || o.Failure {
 		t.attempt.withdraw()
-	} else {
-		t.sender.keep(o.Reply, t.attempt.writer) // before a sender can find the row
+	}
+	switch { // before a sender can find the row
+	case o.Reply == "":
+	case o.Failure:
+		t.sender.keep(o.Reply, t.newWriter())
+	default:
+		t.sender.keep(o.Reply, t.attempt.writer)
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

@@ -45,6 +45,7 @@ type connector struct {
 	mu sync.Mutex // guards everything below
 	faults
 	sent     []channel.Piece
+	mayBeOld []channel.Piece // those of sent whose replies an earlier process may have started
 	shown    []string
 	seen     []string // what was shown and sent, in order
 	opened   int      // number of writers opened
@@ -60,6 +61,7 @@ type faults struct {
 	fails    func(channel.Piece) error // nil: no piece is refused
 	delay    time.Duration             // how long each send takes
 	panics   atomic.Int32              // number of calls of Accepted that panic first
+	looks    bool                      // each send first looks for what an earlier process has sent, until its context ends
 }
 
 func (d *connector) Name() string { return "test" }
@@ -116,7 +118,12 @@ func (d *connector) texts() (texts []string) {
 	return texts
 }
 
-type writer struct{ d *connector }
+type writer struct {
+	d     *connector
+	fresh bool
+}
+
+func (w *writer) Fresh() { w.fresh = true }
 
 func (w *writer) Show(text string) {
 	w.d.note(func() {
@@ -144,13 +151,27 @@ func (w *writer) Send(ctx context.Context, p channel.Piece) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
+	err = errors.Join(err, channel.Looking(ctx, w.look))
 	if err == nil {
 		w.d.note(func() {
 			w.d.sent = append(w.d.sent, p)
+			if !w.fresh {
+				w.d.mayBeOld = append(w.d.mayBeOld, p)
+			}
 			w.d.seen = append(w.d.seen, "sent "+p.Text)
 		})
 	}
 	return fmt.Sprint("p", p.Row), err
+}
+
+func (w *writer) look(ctx context.Context) (err error) {
+	looks := false
+	w.d.note(func() { looks = w.d.looks })
+	if looks {
+		<-ctx.Done()
+		err = ctx.Err()
+	}
+	return err
 }
 
 // rig is a hub with one connector and a scripted model on a real store.

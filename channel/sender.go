@@ -29,6 +29,7 @@ type sender struct {
 	writers map[string]Writer
 	busy    bool // its goroutine runs
 	look    bool // the outbox may contain something to send
+	looking bool // the connector looks whether the next piece was sent, see Looking
 
 	failing observe.Incident // the next piece cannot be sent
 }
@@ -168,12 +169,31 @@ func (s *sender) deliver(ctx context.Context, piece store.Piece) (id string, err
 			s.writers[piece.Reply] = w
 		}
 	})
-	return w.Send(ctx, piece)
+	return w.Send(context.WithValue(ctx, senderKey{}, s), piece)
 }
 
 func (s *sender) idle() (idle bool) {
 	s.locked(func() { idle = !s.busy })
 	return idle
+}
+
+// mayStop reports whether nothing is being sent: the next piece may as well wait for the next owner or process.
+func (s *sender) mayStop() (may bool) {
+	s.locked(func() { may = !s.busy || s.looking })
+	return may
+}
+
+type senderKey struct{}
+
+// Looking calls look, by which a writer looks for what an earlier process has shown or sent, before it sends a piece: a stop does not wait
+// for that, because the platform's limits may make it long, and ends ctx.
+func Looking(ctx context.Context, look func(ctx context.Context) error) error {
+	if s, ok := ctx.Value(senderKey{}).(*sender); ok {
+		s.locked(func() { s.looking = true })
+		defer s.locked(func() { s.looking = false })
+		s.loop.inbox.post(func() {}) // for those who wait to stop
+	}
+	return look(ctx)
 }
 
 // A piece that a platform keeps refusing must not hold up what waits after it.

@@ -36,6 +36,7 @@ type Discord struct {
 var (
 	_ channel.Connector = (*Discord)(nil)
 	_ channel.Indicator = (*writer)(nil)
+	_ channel.Adopter   = (*writer)(nil)
 	_ channel.Completer = (*Discord)(nil)
 	_ channel.Historian = (*Discord)(nil)
 	_ channel.Reactor   = (*Discord)(nil)

@@ -34,7 +34,7 @@ type writer struct {
 
 	// Used only by the goroutine that shows the text, until it has ended.
 	pieces  []streamedPiece // by part
-	adopted bool            // adopt has searched for the messages of an earlier process
+	adopted bool            // there are no messages of an earlier process that adopt has not found
 }
 
 // streamedPiece is the message that shows one part of the reply while it is written.
@@ -60,6 +60,9 @@ func (p *poster) Reply(conversation string, to []string) channel.Writer {
 	w.Stream = platform.NewStream(p.base.Work, w.typing, p.pauses.firstPost, w.showText)
 	return w
 }
+
+// Fresh implements channel.Adopter.
+func (w *writer) Fresh() { w.adopted = true }
 
 // typing shows that the bot is typing until the reply is sent, or that is not possible here.
 func (w *writer) typing(ctx context.Context) {
@@ -116,7 +119,11 @@ func (w *writer) adopt(ctx context.Context, reply string) error {
 	if w.adopted || newest == "" || !w.history.precedes(w.conversation, newest) { // this process was there before the question
 		return nil
 	}
-	found, err := w.history.findStarted(ctx, w.conversation, reply, w.to)
+	var found []message
+	err := channel.Looking(ctx, func(ctx context.Context) (err error) {
+		found, err = w.history.findStarted(ctx, w.conversation, reply, w.to)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -217,7 +224,11 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 func (w *writer) existing(ctx context.Context, piece channel.Piece) (*streamedPiece, error) {
 	p := w.piece(piece.Part)
 	if p.id == "" && piece.Sending {
-		m, err := w.history.findSent(ctx, w.conversation, piece)
+		var m message
+		err := channel.Looking(ctx, func(ctx context.Context) (err error) {
+			m, err = w.history.findSent(ctx, w.conversation, piece)
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -62,7 +62,10 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 // start shows the first text: in the draft of an earlier process, in a stream, or in a new message.
 func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
 	if w.mayHaveStarted() {
-		sent, err := w.findSent(ctx, false)
+		looking, done := context.WithCancel(ctx)
+		defer context.AfterFunc(w.Live, done)() // the finished text looks itself, before others
+		defer done()
+		sent, err := w.findSent(looking, false)
 		if err != nil {
 			return err
 		}

@@ -141,6 +141,42 @@ func TestAReplyThatACrashCutShortIsFinished(t *testing.T) {
 	})
 }
 
+// What an earlier process has shown is looked for only where one may have shown something: Slack lets an app read 50 pages a minute.
+func TestNewAnswersAreNotLookedFor(t *testing.T) {
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
+	looks := func() (n int) {
+		for _, call := range r.w.Calls("conversations.history") {
+			if call.Args["include_all_metadata"] == "1" {
+				n++
+			}
+		}
+		return n
+	}
+	r.ask(general, ann, 1)
+	check.Equal(t, "looks for an answer that is new", looks(), 0)
+	q := r.question(false)
+	r.send(r.reply(q), piece("One."))
+	check.Equal(t, "looks for one that may not be", looks(), 1)
+}
+
+// What is looked for while a reply is written waits behind all others, the finished text does not.
+func TestFinishedTextDoesNotWaitForTheLookOfItsDraft(t *testing.T) {
+	r, _, _ := town(t, slacktest.Options{}, nil)
+	r.begin()
+	q := r.question(false)
+	gate := r.connector.api.gates.of("conversations.history")
+	for gate.take(true) == 0 { // the share of the background
+	}
+	w := r.reply(q)
+	w.Show("One ")
+	time.Sleep(500 * time.Millisecond)
+	check.That(t, len(r.botMessages(q.channel)) == 0, "the draft is shown: the test proves nothing")
+	began := time.Now()
+	r.send(w, piece("One two."))
+	r.answered(q.channel, "One two.")
+	check.That(t, time.Since(began) < callTimeout/2, "it was sent after %v", time.Since(began))
+}
+
 // A question in a channel and one in the thread under it are answered in the same thread. While the bot
 // is young, each answer looks for what an earlier process left of it.
 func TestTwoAnswersInOneThreadKeepApart(t *testing.T) {

@@ -55,6 +55,7 @@ type times struct {
 var (
 	_ channel.Connector = (*Slack)(nil)
 	_ channel.Indicator = (*writer)(nil)
+	_ channel.Adopter   = (*writer)(nil)
 	_ channel.Completer = (*Slack)(nil)
 	_ channel.Historian = (*Slack)(nil)
 	_ channel.Reactor   = (*Slack)(nil)

@@ -36,6 +36,7 @@ type writer struct {
 	conversation chat.Place // where the answered messages are
 	place        chat.Place // where the reply is posted: in the conversation, or in a thread under the answered message
 	answers      string     // ts of the last answered message
+	fresh        bool       // see Fresh
 	draft        draft      // used only by the goroutine in showDraft, until it has ended; so is the next one
 	retry        platform.Backoff
 	removed      sync.WaitGroup // of what shows that the bot is working
@@ -54,6 +55,9 @@ func (r *replies) Reply(conversation string, to []string) channel.Writer {
 	}
 	return w
 }
+
+// Fresh implements channel.Adopter.
+func (w *writer) Fresh() { w.fresh = true }
 
 // Working shows that the bot is working on the reply.
 func (w *writer) Working() {
@@ -204,8 +208,11 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, e
 }
 
 // findSent returns the bot's messages since the answered one; none if it may not read them, unless a piece may have been sent.
-func (w *writer) findSent(ctx context.Context, unsure bool) ([]message, error) {
-	sent, err := w.history.messagesSince(ctx, w.place, w.answers)
+func (w *writer) findSent(ctx context.Context, unsure bool) (sent []message, err error) {
+	err = channel.Looking(ctx, func(ctx context.Context) (err error) {
+		sent, err = w.history.messagesSince(ctx, w.place, w.answers)
+		return err
+	})
 	if isPermanent(err) || unknownMethod(err) || !unsure && codeOf(err) == "missing_scope" {
 		return nil, nil
 	}
@@ -214,5 +221,5 @@ func (w *writer) findSent(ctx context.Context, unsure bool) ([]message, error) {
 
 // mayHaveStarted reports whether an earlier process may have started the reply: within 5 s, the answered message is older.
 func (w *writer) mayHaveStarted() bool {
-	return isTS(w.answers) && timeOf(w.answers).Before(w.self.since.Add(5*time.Second))
+	return !w.fresh && isTS(w.answers) && timeOf(w.answers).Before(w.self.since.Add(5*time.Second))
 }
