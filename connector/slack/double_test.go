@@ -275,7 +275,7 @@ func TestWhatNobodyAcknowledgesComesFourTimes(t *testing.T) {
 		check.Equal(t, "the event", e.Payload.EventID, id)
 	}
 	check.Equal(t, "envelopes", len(envelopes), 4)
-	writes[0](fmt.Sprintf(`{"envelope_id":%q}`, d.Deliveries()[4].EnvelopeID))
+	writes[1](fmt.Sprintf(`{"envelope_id":%q}`, d.Deliveries()[4].EnvelopeID))
 	check.Require(t, check.Soon(func() bool { return strings.Contains(fmt.Sprint(d.Complaints()), "after") }), "never: a complaint of what is late")
 }
 

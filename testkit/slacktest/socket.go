@@ -53,7 +53,7 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 		return s.register(k)
 	}, func(data []byte) {
 		if !k.out.Frozen.Load() { // otherwise it is lost
-			s.acknowledge(data)
+			s.acknowledge(k, data)
 		}
 	})
 	s.do(func() { s.sockets = slices.DeleteFunc(s.sockets, func(o *Socket) bool { return o == k }) })
@@ -67,6 +67,12 @@ func (s *Server) register(k *Socket) bool {
 	}
 	s.connected++
 	k.ID = s.connected
+	if len(s.sockets) >= maxSockets {
+		s.complainLocked("more than %d sockets", maxSockets)
+		k.sendDisconnect("too_many_websockets") // the reason is as seen in slackapi/bolt-js#2238; that it meets the newest one is a judgement
+		k.out.End(websocket.CloseNormalClosure)
+		return true
+	}
 	s.sockets = append(s.sockets, k)
 	if s.noHello > 0 {
 		s.noHello--
@@ -81,6 +87,13 @@ func (s *Server) register(k *Socket) bool {
 
 func (k *Socket) send(v any) { k.out.Send(loopback.Encode(v)) }
 
+func (k *Socket) sendDisconnect(reason string) {
+	k.send(map[string]any{"type": "disconnect", "reason": reason, "debug_info": map[string]string{"host": "applink"}})
+}
+
+// maxSockets is how many an app may have (apis/events-api/using-socket-mode#connections).
+const maxSockets = 10
+
 // Sockets returns the open sockets, oldest first, including half-open ones.
 func (s *Server) Sockets() []*Socket {
 	return locked(s, func() []*Socket { return slices.Clone(s.sockets) })
@@ -89,7 +102,7 @@ func (s *Server) Sockets() []*Socket {
 // Disconnect: with the reason "warning" the socket works for Options.WarnFor (apis/events-api/using-socket-mode#disconnect).
 func (k *Socket) Disconnect(reason string) {
 	s := k.server
-	k.send(map[string]any{"type": "disconnect", "reason": reason, "debug_info": map[string]string{"host": "applink"}})
+	k.sendDisconnect(reason)
 	if reason != "warning" {
 		k.out.End(websocket.CloseNormalClosure)
 		return
@@ -144,6 +157,7 @@ type Delivery struct {
 	Sent       time.Time
 	Acked      time.Time // zero: not acknowledged
 
+	avoid int // the socket of the attempt before; 0: there was none
 	acked chan struct{}
 }
 
@@ -156,7 +170,7 @@ func (s *Server) deliverLocked(kind, eventID string, payload json.RawMessage) {
 				return
 			}
 			s.do(func() {
-				d = s.attemptLocked(Delivery{Kind: kind, EventID: eventID, Payload: payload, Attempt: d.Attempt + 1})
+				d = s.attemptLocked(Delivery{Kind: kind, EventID: eventID, Payload: payload, Attempt: d.Attempt + 1, avoid: d.Socket})
 			})
 		}
 	})
@@ -167,7 +181,9 @@ func (s *Server) acknowledged(d *Delivery) bool {
 	return d.Socket != 0 && !loopback.Sleep(s.life, d.acked, s.opt.AckWithin)
 }
 
-// attemptLocked: Slack chooses any open socket, the double takes turns (apis/events-api/using-socket-mode#connections).
+// attemptLocked: Slack chooses any open socket (apis/events-api/using-socket-mode#connections). The double takes turns, and sends again
+// over another socket, if there is one (judgement: no document says where a retry goes; "any of the active connections", says a maintainer
+// in slackapi/bolt-python#1071).
 func (s *Server) attemptLocked(d Delivery) *Delivery {
 	d.EnvelopeID = s.idLocked("envelope-")
 	d.Sent = time.Now()
@@ -179,6 +195,10 @@ func (s *Server) attemptLocked(d Delivery) *Delivery {
 	}
 	s.turn++
 	k := s.sockets[s.turn%len(s.sockets)]
+	if k.ID == d.avoid {
+		s.turn++
+		k = s.sockets[s.turn%len(s.sockets)]
+	}
 	d.Socket = k.ID
 	if k.deaf {
 		close(d.acked)
@@ -199,7 +219,7 @@ func (s *Server) Repeat(eventID string) {
 	})
 }
 
-func (s *Server) acknowledge(data []byte) {
+func (s *Server) acknowledge(k *Socket, data []byte) {
 	var ack struct {
 		EnvelopeID string          `json:"envelope_id"`
 		Payload    json.RawMessage `json:"payload"`
@@ -214,6 +234,8 @@ func (s *Server) acknowledge(data []byte) {
 		s.complainLocked("not an acknowledgement: %v", err)
 	case d == nil:
 		s.complainLocked("acknowledgement of the unknown envelope %q", ack.EnvelopeID)
+	case d.Socket != k.ID:
+		s.complainLocked("%s acknowledged over another socket", d.EnvelopeID)
 	case !d.Acked.IsZero():
 		s.complainLocked("%s acknowledged twice", d.EnvelopeID)
 	default:
