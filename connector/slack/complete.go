@@ -27,8 +27,8 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 		m.Author = s.names.lookUp(limited, m.AuthorID)
 	}
 	m.Text = s.names.resolveNames(limited, m.Text)
-	if !place.Direct() {
-		s.names.lookUp(limited, place.Channel)
+	if !place.Direct() { // nobody waits for the name of a channel: a later message brings it
+		s.names.lookUp(background(limited, nil), place.Channel)
 	}
 	if m.Author != m.AuthorID {
 		m.Label = s.names.label(place, m.Author)
