@@ -115,7 +115,7 @@ func (f *Fleet) note(connector string, owned []Shard) {
 	first := !known.tried
 	known.owned = owned
 	known.tried = true
-	if !slices.Equal(before, now) {
+	if first || !slices.Equal(before, now) {
 		close(f.changed)
 		f.changed = make(chan struct{})
 	}

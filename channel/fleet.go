@@ -37,6 +37,7 @@ type Fleet struct {
 	events  signal        // others may have written something
 	heard   bell          // as events, for all who wait
 	members signal        // a process may have joined, left or ended
+	joined  bell          // other processes are there than before
 	free    signal        // shards may have become free
 	leaves  chan struct{} // closed when the process stops and others are there
 
@@ -44,7 +45,7 @@ type Fleet struct {
 	reopen    map[string]bool      // conversations to open, by name; true: this process owned them
 	ending    map[string]int       // how much of a conversation of people and its tasks still ends after it was dropped, by its name
 	platforms map[string]*platform // from which the process can receive, by connector
-	changed   chan struct{}        // closed when it owns other shards than before
+	changed   chan struct{}        // closed when it owns other shards than before, or has tried to
 	answerers map[string]Answerer  // by kind of request
 
 	failing   observe.Incident // the lease cannot be renewed
@@ -191,6 +192,7 @@ func (f *Fleet) compare(before []store.Process) {
 	if same {
 		return
 	}
+	f.joined.ring()
 	f.orphans.Store(true)
 	f.events.set()
 }

@@ -145,16 +145,23 @@ func (f *Fleet) isDivided(connector string) bool {
 	})
 }
 
-// StandBy waits until this process is the one that receives from a platform of one shard.
+// StandBy waits, after Enter, until this process is the one that answers on a platform of one shard.
 func (f *Fleet) StandBy(ctx context.Context, connector string) error {
 	if f == nil {
 		return nil
 	}
-	shards := Shards{f, connector}
+	return f.awaitShards(ctx, connector, func(known *platform) bool { return len(known.owned) > 0 })
+}
+
+// Enter has this process claim the one shard of a platform, and waits until StandsBy is known.
+func (f *Fleet) Enter(ctx context.Context, connector string) error {
+	if f == nil {
+		return nil
+	}
 	for {
-		_, err := shards.Divide(ctx, 1)
+		_, err := Shards{f, connector}.Divide(ctx, 1)
 		if err == nil {
-			break
+			return f.awaitShards(ctx, connector, func(known *platform) bool { return known.tried })
 		}
 		f.hub.o.Log.Log(ctx, f.unclaimed.Begin(), "claim_shards_failed", "error", err)
 		select {
@@ -163,9 +170,16 @@ func (f *Fleet) StandBy(ctx context.Context, connector string) error {
 			return ctx.Err()
 		}
 	}
+}
+
+func (f *Fleet) awaitShards(ctx context.Context, connector string, holds func(*platform) bool) error {
 	for {
-		owned, changed, _ := shards.Owned()
-		if len(owned) > 0 {
+		f.mu.Lock()
+		known := f.platforms[connector]
+		done := known != nil && holds(known)
+		changed := f.changed
+		f.mu.Unlock()
+		if done {
 			return nil
 		}
 		select {

@@ -161,6 +161,22 @@ func (in Inbox) Addressed(ctx context.Context, id string) (bool, error) {
 	})
 }
 
+// HasOther reports whether people have written anything here besides a message, by its platform ID: commands and
+// what was deleted count.
+func (in Inbox) HasOther(ctx context.Context, but string) (has bool, err error) {
+	err = in.c.row(ctx, "look for messages", []any{&has}, "SELECT EXISTS (SELECT 1 FROM messages WHERE "+inConversation+` AND role = 'user' AND platform_id <> ?2)
+		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND platform_id <> ?2) OR EXISTS (SELECT 1 FROM gone WHERE conversation = ?1 AND platform_id <> ?2)`, in.c.id, but)
+	return has, err
+}
+
+// FirstTo reports whether nobody has called it here with this id, which is no platform's, and notes that.
+func (in Inbox) FirstTo(ctx context.Context, id string) (first bool, err error) {
+	err = in.c.enter(ctx, "note what is handled", quiet, func(tx *Tx) {
+		first = tx.changed("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", in.c.id, id)
+	})
+	return first, err
+}
+
 // delivery is what the store knows about a delivered message; zero: nothing yet.
 type delivery struct {
 	waits               bool  // in the inbox

@@ -4,6 +4,7 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"strings"
 
@@ -98,6 +99,14 @@ type Threads struct {
 // All returns the conversation's threads.
 func (th Threads) All() []*Conversation {
 	return th.tx.conversations("WHERE name >= ?1 || '/' AND name < ?1 || '0'", th.c.name) // which comes right after /
+}
+
+// ThreadWith returns the name of the conversation's thread that has a message of a person, by its platform ID, waiting or not; "" if none has.
+func (c *Conversation) ThreadWith(ctx context.Context, id string) (name string, err error) {
+	err = c.row(ctx, "look for a thread", []any{&name}, `SELECT c.name FROM conversations c WHERE c.name >= ?1 || '/' AND c.name < ?1 || '0' -- which comes right after /
+		AND (EXISTS (SELECT 1 FROM messages WHERE conversation = c.id AND platform_id = ?2 AND role = 'user')
+		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id AND platform_id = ?2)) LIMIT 1`, c.name, id)
+	return name, err
 }
 
 // touch increments the version of the threads whose copies match the condition.

@@ -142,10 +142,11 @@ func (h *health) ready(ctx context.Context) state {
 		if problem := connector.Problem(); problem != "" {
 			why += ", " + problem
 		}
-		standsBy := channel.FleetOf(h.hub).OwnsNone(connector.Name())
-		s.add(connector.Name(), !connector.Connected() && !standsBy, why)
-		if standsBy {
-			s.Parts[len(s.Parts)-1].Why = "stands by: another process is connected"
+		fleet := channel.FleetOf(h.hub)
+		fails := !connector.Connected() && fleet.Connects(connector)
+		s.add(connector.Name(), fails, why)
+		if standing := fleet.Standing(connector); standing != "" && !fails {
+			s.Parts[len(s.Parts)-1].Why = standing
 		}
 	}
 	database := h.store.Upkeep()

@@ -260,7 +260,7 @@ func (h *health) Collect(all chan<- prometheus.Metric) {
 	send(prometheus.CounterValue, "replies_dropped_total", "Pieces of replies that were dropped.", float64(stats.Dropped), nil)
 	h.collectProcesses(gauge)
 	for _, connector := range h.connectors {
-		if channel.FleetOf(h.hub).OwnsNone(connector.Name()) {
+		if !channel.FleetOf(h.hub).Connects(connector) {
 			continue
 		}
 		gaugeOf("connector_connected", "1 if the connector is connected.", boolean[connector.Connected()], "connector", connector.Name())

@@ -184,11 +184,10 @@ func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace tim
 	return err
 }
 
-// runHere runs a connector. One whose platform has a single shard waits until that is this process's.
+// runHere runs a connector; one of which many processes may run, once this process is one of those that do.
 func runHere(ctx context.Context, hub *channel.Hub, connector runner) error {
-	_, several := connector.(channel.Sharded)
-	if _, platform := connector.(outerConnector); platform && !several {
-		if err := channel.FleetOf(hub).StandBy(ctx, connector.Name()); err != nil {
+	if shared, ok := connector.(sharedConnector); ok {
+		if err := channel.FleetOf(hub).AwaitConnection(ctx, shared); err != nil {
 			return err
 		}
 	}
@@ -197,6 +196,12 @@ func runHere(ctx context.Context, hub *channel.Hub, connector runner) error {
 		channel.FleetOf(hub).Withdraw(ctx, connector.Name())
 	}
 	return err
+}
+
+// sharedConnector may run in several processes, and answers in one of them.
+type sharedConnector interface {
+	channel.Connector
+	channel.Shared
 }
 
 const defaultChannel = "general"

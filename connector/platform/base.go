@@ -34,6 +34,10 @@ type Base struct {
 	// and its first; "" if the newest is older than since. A connector sets it.
 	MissedAfter func(newest, first string, since time.Time) string
 
+	// Beside reports whether other processes have connections, any of which gets a message, and another one answers. A connector to such
+	// a platform sets it; nil: never.
+	Beside func() bool
+
 	mu    sync.Mutex // guards added
 	added []*Link    // see AddLink
 

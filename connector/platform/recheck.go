@@ -125,10 +125,20 @@ func (b *Base) keepRechecking(ctx context.Context, l *Link) {
 			continue
 		case <-l.recheck.requested:
 		case <-time.After(l.recheck.quiet):
+			b.renewQuiet(l)
 		}
 		if Sleep(ctx, l.recheck.delay) == nil && l.Connected() {
 			b.recheckActive(ctx, l)
 		}
+	}
+}
+
+// renewQuiet ends a connection on which nothing arrives, beside those of other processes: what is missing does not prove which of them is
+// deaf, and a new one costs little.
+func (b *Base) renewQuiet(l *Link) {
+	if b.Beside != nil && b.Beside() && l.Connected() && l.recheck.renew.take() {
+		l.CurrentLog().Debug("connection_renewed")
+		l.End(ErrDeaf)
 	}
 }
 

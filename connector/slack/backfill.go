@@ -50,21 +50,32 @@ type backfill struct {
 
 	queue platform.KeyedQueue[missed] // backfills of conversations with a gap, and those of unknown channels
 	pace  *rate.Limiter               // of conversations that are backfilled
+	turn  turn
 
 	// Used only by the goroutine in Run.
 	lastRead   time.Time // when the last socket last received anything, by Slack's clock
 	firstHello time.Time // when a bot without earlier conversations first connected, by Slack's clock
 }
 
-// onHello stores which conversations may have a gap before the first event of a socket, and has them backfilled.
-func (b *backfill) onHello(ctx context.Context) error {
+// onHello handles the first message of a socket; connections is how many the app has then, as far as Slack knows.
+func (b *backfill) onHello(ctx context.Context, connections int) error {
+	if b.turn.connect() || connections <= 1 {
+		if err := b.noteMissed(ctx); err != nil {
+			return err
+		}
+	} // otherwise Slack has sent everything to other processes, or will send it again, and the one that answers reads what is missing
+	b.base.Log.Info("connected", "as", b.self.name)
+	b.base.CheckClock()
+	b.names.readPeople()
+	return nil
+}
+
+// noteMissed stores which conversations may have a gap before the first event of a socket, and has them backfilled.
+func (b *backfill) noteMissed(ctx context.Context) error {
 	gaps, err := b.base.Hub.Away(ctx, Name, nil, gapAfter(b.base.Clock.Now()))
 	if err != nil {
 		return fmt.Errorf("note what may have been missed: %w", err)
 	}
-	b.base.Log.Info("connected", "as", b.self.name)
-	b.base.CheckClock()
-	b.names.readPeople()
 	for _, gap := range gaps {
 		// The next reply in a known thread does not count as the first: people may have asked the bot to stop there.
 		if place := chat.ParsePlace(gap.Conversation); place.Thread != "" {
@@ -77,6 +88,37 @@ func (b *backfill) onHello(ctx context.Context) error {
 	}
 	b.start(gaps, b.missedSince(b.base.Clock.Now()))
 	return nil
+}
+
+// takeOver waits until this process is the one that answers, and has it read what Slack may have sent to the one before, and not again:
+// Slack does not document over which socket it repeats what a socket that has ended did not acknowledge. That takes few pages a minute, a
+// minute later, because people wait for answers. If no socket is open, the next hello finds more.
+func (b *backfill) takeOver(ctx context.Context) {
+	if channel.FleetOf(b.base.Hub).StandBy(ctx, Name) != nil || !b.turn.begin() || platform.Sleep(ctx, b.times.takeOver) != nil {
+		return
+	}
+	b.recheck(ctx, b.base.Clock.Now().Add(-b.times.takeOver-maxSilence))
+}
+
+// maxSilence is how long the process before may have received and stored nothing before another one took over.
+const maxSilence = 5 * channel.LeaseLasts
+
+// recheck has conversations that were active read their history since then.
+func (b *backfill) recheck(ctx context.Context, since time.Time) {
+	active := b.base.Clock.Now().Add(-b.catchUp)
+	var gaps []channel.Gap
+	if b.base.Store(ctx, func() (err error) {
+		gaps, err = channel.GapsToRecheck(ctx, b.base.Hub, Name, nil, maxRechecked, func(newest, first string) string {
+			if timeOf(newest).Before(active) {
+				return ""
+			}
+			return gapAfter(since)(newest, first)
+		})
+		return err
+	}) {
+		b.queue.Add("active", missed{gaps, since}, b.readActive)
+		b.queue.Add("unknown", missed{gaps, since}, b.readUnknown)
+	}
 }
 
 // noteRead notes when a socket that has ended last received anything, by Slack's clock.
@@ -113,6 +155,7 @@ const (
 	listTimeout  = 2 * time.Minute  // for the list of channels, including waits for rate limits
 	maxListPause = 10 * time.Minute // between attempts to list the channels
 	maxListPages = 100              // of the list, more than rate limits allow in listTimeout
+	maxRechecked = 1000             // conversations, which takes 40 minutes
 )
 
 // missed is what a backfill reads.
@@ -143,7 +186,20 @@ func merge(waiting []missed) missed {
 }
 
 // readKnown backfills conversations that have a gap.
-func (b *backfill) readKnown(waiting []missed) { b.read(merge(waiting)) }
+func (b *backfill) readKnown(waiting []missed) {
+	m := merge(waiting)
+	b.read(m, func(gap channel.Gap) string {
+		if gap.After == "" { // nothing is known of the conversation
+			return tsOf(m.since)
+		}
+		return "" // it is stored
+	})
+}
+
+// readActive backfills conversations whose gap is not stored: those who ask something there do not wait for it.
+func (b *backfill) readActive(waiting []missed) {
+	b.read(merge(waiting), func(gap channel.Gap) string { return gap.After })
+}
 
 // readUnknown backfills the channels that the bot is in and that have no gap.
 func (b *backfill) readUnknown(waiting []missed) {
@@ -161,23 +217,19 @@ func (b *backfill) readUnknown(waiting []missed) {
 		known := func(g channel.Gap) bool {
 			return slices.ContainsFunc(m.gaps, func(k channel.Gap) bool { return k.Conversation == g.Conversation })
 		}
-		b.read(missed{slices.DeleteFunc(unknown, known), m.since})
+		b.read(missed{slices.DeleteFunc(unknown, known), m.since}, func(channel.Gap) string { return tsOf(m.since) })
 		return true
 	})
 }
 
-// read has conversations read their gaps; since is where the gap begins in those that were unknown.
-func (b *backfill) read(m missed) {
+// read has conversations read their gaps. after returns where a gap begins that is not stored.
+func (b *backfill) read(m missed, after func(gap channel.Gap) string) {
 	ctx := b.base.Work.Ctx
 	for _, gap := range m.gaps {
 		if b.pace.Wait(ctx) != nil {
 			return
 		}
-		after := "" // the gap is stored
-		if gap.After == "" {
-			after = tsOf(m.since)
-		}
-		if err := b.base.Hub.CatchUp(ctx, gap.Conversation, after); err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrClosed) {
+		if err := b.base.Hub.CatchUp(ctx, gap.Conversation, after(gap)); err != nil && ctx.Err() == nil && !errors.Is(err, channel.ErrClosed) {
 			b.base.Log.Warn("backfill_failed", "conversation", gap.Conversation, "error", err)
 		}
 	}

@@ -83,7 +83,9 @@ var failures = map[string]slacktest.Fault{
 func TestAFailureWhileItIsShownIsRepaired(t *testing.T) {
 	both(t, func(t *testing.T, r *rig, inThread bool) {
 		calls := func(step int) int { return len(r.w.Calls(steps[inThread][step])) }
-		r.connector.self.since = time.Now().Add(-time.Hour) // an old bot looks only for what it may have sent itself
+		old := time.Now().Add(-time.Hour) // an old bot looks only for what it may have sent itself
+		r.connector.self.since = old
+		r.connector.first.Store(&old)
 		for failing, method := range steps[inThread] {
 			for claim, fault := range failures {
 				t.Run(method+" "+claim, func(t *testing.T) {
@@ -175,6 +177,22 @@ func TestFinishedTextDoesNotWaitForTheLookOfItsDraft(t *testing.T) {
 	r.send(w, piece("One two."))
 	r.answered(q.channel, "One two.")
 	check.That(t, time.Since(began) < callTimeout/2, "it was sent after %v", time.Since(began))
+}
+
+// A process that stood by has authenticated long before the other one began an answer that it takes over.
+func TestReplyOfAProcessBesideIsFinished(t *testing.T) {
+	r, _, _ := town(t, slacktest.Options{}, nil)
+	r.begin()
+	r.connector.self.since = time.Now().Add(-time.Hour)
+	q := r.question(false)
+	place := r.connector.self.place(q.channel, "")
+	check.Must(r.connector.poster.post(t.Context(), r.connector.api.write, place, "One ", mark{Answers: q.to[0]}))(t)
+	r.send(r.reply(q), piece("One two."))
+	r.answered(q.channel, "One two.")
+	q = r.question(false)
+	check.Must(r.connector.poster.post(t.Context(), r.connector.api.write, place, "Three ", mark{Answers: q.to[0]}))(t)
+	r.reply(q).Cancel()
+	check.Len(t, "what is left of an answer that nobody wants", r.botMessages(q.channel), 0)
 }
 
 // A question in a channel and one in the thread under it are answered in the same thread. While the bot

@@ -12,6 +12,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/access"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -99,9 +100,7 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 			if n > 0 {
 				break
 			}
-			c := typed{place: place, line: in.Text, who: access.Person{ID: in.AuthorID, Name: in.Author}, ran: make(chan struct{})}
-			q.commands.start(place.Channel+"/"+in.ID, c, q.commands.asMessage(c, in.ID)) // it comes as a message and as a mention
-			return 1, nil
+			return 1, q.command(ctx, place, in)
 		}
 		if relevant {
 			in.Audience = audience(e.Kind, place)
@@ -116,6 +115,19 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 		return n, nil
 	}
 	return n, func() error { return q.base.Deliver(ctx, place.String(), messages...) }
+}
+
+// command returns how to run a written command. It comes as a message and as a mention, and each may come to another process.
+func (q *events) command(ctx context.Context, place chat.Place, in channel.Inbound) (store func() error) {
+	return func() error {
+		first, err := q.base.Hub.FirstTo(ctx, place.String(), "command-"+in.ID)
+		if err != nil || !first {
+			return err
+		}
+		c := typed{place: place, line: in.Text, who: access.Person{ID: in.AuthorID, Name: in.Author}, ran: make(chan struct{})}
+		q.commands.start(place.Channel+"/"+in.ID, c, q.commands.asMessage(c, in.ID))
+		return nil
+	}
 }
 
 // edited returns how to store an edit; nil if it is of the bot's message, or changes neither text nor files, as a link preview.
@@ -151,9 +163,19 @@ func sameFiles(a, b []file) bool {
 	return slices.EqualFunc(a, b, func(a, b file) bool { return a.ID == b.ID && a.Mode == b.Mode })
 }
 
-// deletion notes a deletion, and returns how to store it.
+// deletion notes a deletion, and returns how to store it. Another process may have got the message, and know alone that it is in a thread.
 func (q *events) deletion(ctx context.Context, channelID string, m message) (store func() error) {
 	q.recent.noteDeletion(channelID, m.TS)
-	name := q.recent.placeOf(channelID, m).String()
-	return func() error { return q.base.Hub.Delete(ctx, name, m.TS) }
+	place := q.recent.placeOf(channelID, m)
+	return func() error {
+		name := place.String()
+		if place.Thread == "" {
+			var err error
+			name, err = q.base.Hub.WhereIs(ctx, name, m.TS)
+			if err != nil {
+				return err
+			}
+		}
+		return q.base.Hub.Delete(ctx, name, m.TS)
+	}
 }

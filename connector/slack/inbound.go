@@ -71,7 +71,7 @@ func (t *translator) inbound(place chat.Place, m message) (in channel.Inbound, r
 		return in, false
 	}
 	// The first message seen in a thread replies to the one at its top, which belongs to the channel's conversation.
-	if place.Thread != "" && t.recent.startsThread(place, in.ID) {
+	if place.Thread != "" && t.recent.startsThread(place, in.ID) && !t.isKnown(place, in.ID) {
 		in.ReplyTo = place.Thread // Complete adds the quote
 	}
 	unlabeled := t.names.nameOf(place.Channel) == "" && !place.Direct()
@@ -93,7 +93,15 @@ func (t *translator) repliesToBot(place chat.Place, m message) bool {
 	if parent != t.self.user && !t.answersInThread(place) {
 		return false
 	}
-	return t.recent.isFirstReplyToBot(place, m.TS)
+	return t.recent.isFirstReplyToBot(place, m.TS) && !t.isKnown(place, m.TS)
+}
+
+// isKnown reports whether other messages of a thread were received, also by other processes; false if that cannot be found out.
+func (t *translator) isKnown(place chat.Place, but string) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	known, err := t.base.Hub.HasMessages(ctx, place.String(), but)
+	return err == nil && known
 }
 
 // answersInThread reports whether a thread is under a message that addressed the bot; false if that cannot be found out.

@@ -228,6 +228,9 @@ func (n *names) pageRead(people []slackgo.User, more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, u := range people {
+		if called := displayName(u); u.ID == n.self.user && called != "" { // another process may have got the event
+			n.self.renamed.Store(&called)
+		}
 		n.setLocked(u.ID, cmp.Or(displayName(u), u.ID))
 	}
 	close(n.reading)

@@ -14,8 +14,10 @@ import (
 	"cairn/connector/platform"
 )
 
-// refusedFor is how long a refused post counts, unless an event ends that: Slack sends none for some changes.
-const refusedFor = time.Hour
+const (
+	refusedFor       = time.Hour   // how long a refused post counts, unless an event ends that: Slack sends none for some changes
+	refusedForBeside = time.Minute // the same beside other processes, one of which may get the event
+)
 
 // refusals are why the bot may not write, by the error code of a post (Slack, chat.postMessage and chat.startStream: Errors). A
 // missing chat:write ends Run, see stopIfSetupError.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -112,14 +113,27 @@ var tooLongCodes = []string{"msg_too_long", "msg_blocks_too_long"}
 // CannotWrite returns why the bot may not write in a conversation; see channel.WriteChecker.
 func (p *poster) CannotWrite(conversation string) (why string) {
 	place := chat.ParsePlace(conversation)
-	why = p.base.WritingRefused(above(place), refusedFor)
+	span := p.refusedFor()
+	why = p.base.WritingRefused(above(place), span)
 	if why == channel.ThreadsOnly && (place.Thread != "" || repliesInThreads(p.replyIn, place)) {
 		why = ""
 	}
 	if why == "" && place.Thread != "" {
-		why = p.base.WritingRefused(conversation, refusedFor)
+		why = p.base.WritingRefused(conversation, span)
 	}
 	return why
+}
+
+// refusedFor returns how long a refused post counts.
+func (p *poster) refusedFor() time.Duration {
+	select {
+	case <-p.base.Work.Opened:
+		if all, _ := channel.FleetOf(p.base.Hub).Processes(); len(all) > 1 {
+			return refusedForBeside
+		}
+	default: // nothing was posted yet
+	}
+	return refusedFor
 }
 
 // notePost notes what a post says about the permissions in its place: it was refused, or err is nil.
@@ -133,7 +147,7 @@ func (p *poster) notePost(place chat.Place, err error) {
 		p.base.NoteWritable(above(place), why)
 	case err == nil:
 		p.base.NoteWritable(place.String(), "")
-		if p.base.WritingRefused(above(place), refusedFor) != channel.ThreadsOnly {
+		if p.base.WritingRefused(above(place), p.refusedFor()) != channel.ThreadsOnly {
 			p.base.NoteWritable(above(place), "")
 		}
 	}

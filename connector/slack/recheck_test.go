@@ -28,3 +28,15 @@ func TestADeafSocketIsReplacedOnce(t *testing.T) {
 	r.ReplacesDeafConnectionOnce(ask, func() { r.w.Sockets()[0].Deafen() }, func() { r.eventually("there is another socket", replaced) })
 	check.That(t, replaced(), "there is a third socket")
 }
+
+// Beside other processes, that nothing arrives may be because they get it, or because the socket is deaf.
+func TestQuietSocketBesideOthersIsReplaced(t *testing.T) {
+	r, _, _ := town(t, slacktest.Options{PingEvery: 50 * time.Millisecond}, answerN)
+	r.tune = func(s *Slack) {
+		s.RecheckAfter(200*time.Millisecond, 100*time.Millisecond)
+		s.Beside = func() bool { return true }
+	}
+	r.begin()
+	r.w.Sockets()[0].Deafen()
+	r.eventually("there is another socket", func() bool { open := r.w.Sockets(); return len(open) == 1 && open[0].ID == 2 })
+}

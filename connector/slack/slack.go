@@ -43,6 +43,7 @@ type times struct {
 	edit     time.Duration // between two edits of a message; chat.update allows 50 a minute
 	status   time.Duration // after which a status is renewed; Slack removes it after 2 minutes
 	dropped  time.Duration // how long Slack drops events before it says so again
+	takeOver time.Duration // after which a process that took over looks for what the one before may have missed
 	silence  time.Duration // after which a socket counts as dead; a third of it is between two PINGs
 	answer   time.Duration // before the answer to a command is tried again
 	list     time.Duration // before the second attempt to list the channels; it doubles
@@ -61,6 +62,7 @@ var (
 	_ channel.Reactor   = (*Slack)(nil)
 	_ channel.Whisperer = (*Slack)(nil)
 	_ channel.Speller   = (*Slack)(nil)
+	_ channel.Shared    = (*Slack)(nil)
 
 	_ channel.WriteChecker = (*Slack)(nil)
 	_ channel.Reader       = (*Slack)(nil)
@@ -112,13 +114,14 @@ func New(o Options) (*Slack, error) {
 		}
 		return gapAfter(base.Clock.Now())(newest, first)
 	}
+	base.Beside = func() bool { return channel.FleetOf(base.Hub).StandsBy(Name) }
 	return assemble(o, base), nil
 }
 
 // defaultTimes are those of the connector, apart from tests.
 func defaultTimes() *times {
 	return &times{
-		edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, silence: 30 * time.Second, answer: time.Second,
+		edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, takeOver: time.Minute, silence: 30 * time.Second, answer: time.Second,
 		list: time.Minute, complete: 10 * time.Second, check: platform.CheckTime, retry: platform.Backoff{First: 500 * time.Millisecond, Max: 5 * time.Second},
 	}
 }
@@ -191,6 +194,9 @@ func (s *Slack) supervise(ctx context.Context) error {
 				return err
 			}
 			s.Work.Open(ctx)
+			if err := s.takeTurn(ctx); err != nil {
+				return err
+			}
 		}
 		connection, done := s.Link.Connection(s.Work.Ctx)
 		err := s.sockets.serve(connection)
@@ -200,6 +206,20 @@ func (s *Slack) supervise(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// takeTurn has this process answer, immediately or when its turn comes. It receives messages in any case.
+func (s *Slack) takeTurn(ctx context.Context) error {
+	fleet := channel.FleetOf(s.Hub)
+	if err := fleet.Enter(ctx, Name); err != nil {
+		return err
+	}
+	if fleet.StandsBy(Name) {
+		s.Work.Start(s.sockets.backfill.takeOver)
+	} else {
+		s.sockets.backfill.turn.begin()
+	}
+	return nil
 }
 
 // Split splits a reply into messages that Slack accepts.

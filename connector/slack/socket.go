@@ -92,7 +92,10 @@ func (k *socket) handle(ctx context.Context, message []byte) (err error) {
 
 // receive passes a message on.
 func (k *socket) receive(ctx context.Context, message []byte) error {
-	var r socketmode.Request
+	var r struct {
+		socketmode.Request
+		Connections int `json:"num_connections"` // of hello
+	}
 	if json.Unmarshal(message, &r) != nil {
 		return nil // not an envelope, so it needs no acknowledgement
 	}
@@ -100,7 +103,7 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 	switch r.Type {
 	case socketmode.RequestTypeHello:
 		if !k.draining.Load() { // otherwise nothing was missed in between
-			if err := k.backfill.onHello(ctx); err != nil {
+			if err := k.backfill.onHello(ctx, r.Connections); err != nil {
 				return err
 			}
 		}
@@ -110,22 +113,22 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 	case socketmode.RequestTypeDisconnect:
 		return errReplaced
 	case socketmode.RequestTypeEventsAPI:
-		k.events.add(r.Payload, func() { k.acknowledge(r) })
+		k.events.add(r.Payload, func() { k.acknowledge(r.EnvelopeID) })
 	case socketmode.RequestTypeSlashCommands:
-		k.acknowledge(r)
+		k.acknowledge(r.EnvelopeID)
 		k.commands.onSlashCommand(r.Payload)
 	case socketmode.RequestTypeInteractive:
-		k.acknowledge(r)
+		k.acknowledge(r.EnvelopeID)
 		k.commands.onButton(r.Payload)
 	default:
-		k.acknowledge(r) // otherwise Slack would repeat it
+		k.acknowledge(r.EnvelopeID) // otherwise Slack would repeat it
 	}
 	return nil
 }
 
-func (k *socket) acknowledge(r socketmode.Request) {
-	if r.EnvelopeID != "" {
-		_ = k.ws.Write(socketmode.Response{EnvelopeID: r.EnvelopeID}) // without it Slack repeats what is no command
+func (k *socket) acknowledge(envelope string) {
+	if envelope != "" {
+		_ = k.ws.Write(socketmode.Response{EnvelopeID: envelope}) // without it Slack repeats what is no command
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/channel"
 	"cairn/testkit/check"
 	"cairn/testkit/slacktest"
 )
@@ -120,7 +121,9 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 			}
 			var log check.Buffer
 			s := check.Must(New(Options{BotToken: c.bot, AppToken: c.app, APIBase: server.APIURL, Log: slog.New(slog.NewTextHandler(&log, nil))}))(t)
-			err := s.Run(t.Context(), nil)
+			hub := channel.New(channel.Options{})
+			defer hub.Close()
+			err := s.Run(t.Context(), hub)
 			check.ErrorContains(t, "the error", err, c.want, "api.slack.com/apps")
 			check.Lacks(t, "what is told", err.Error()+log.String(), c.bot, c.app)
 		})

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 
@@ -26,6 +27,8 @@ type replies struct {
 	history  *history
 	commands *commands
 	working  string // see Options
+
+	first atomic.Pointer[time.Time] // when Reply was first called, by Slack's clock; nil: not since the connector is open
 }
 
 // writer shows that the bot is working on one reply, then the text so far, and sends its pieces. One goroutine calls its methods.
@@ -44,6 +47,7 @@ type writer struct {
 
 // Reply returns the writer of one reply.
 func (r *replies) Reply(conversation string, to []string) channel.Writer {
+	r.noteFirst()
 	w := &writer{replies: r, conversation: chat.ParsePlace(conversation), retry: r.times.retry}
 	w.Stream = platform.NewStream(r.base.Work, w.showWorking, 0, w.showDraft)
 	if len(to) > 0 {
@@ -54,6 +58,24 @@ func (r *replies) Reply(conversation string, to []string) channel.Writer {
 		w.place.Thread = w.answers
 	}
 	return w
+}
+
+func (r *replies) noteFirst() {
+	select {
+	case <-r.base.Work.Opened:
+		now := r.base.Clock.Now()
+		r.first.CompareAndSwap(nil, &now)
+	default: // nothing can be shown yet
+	}
+}
+
+// since returns when this process may have shown its first reply: a process that stood by may have authenticated long before.
+func (r *replies) since() time.Time {
+	first := r.first.Load()
+	if first == nil {
+		return r.self.since
+	}
+	return later(r.self.since, *first)
 }
 
 // Fresh implements channel.Adopter.
@@ -131,7 +153,7 @@ func (w *writer) adoptUnsent(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if w.draft.ts == "" && !sent && timeOf(m.TS).Before(w.self.since) {
+		if w.draft.ts == "" && !sent && timeOf(m.TS).Before(w.since()) {
 			w.draft.adopt([]message{m}, w)
 		}
 	}
@@ -221,5 +243,5 @@ func (w *writer) findSent(ctx context.Context, unsure bool) (sent []message, err
 
 // mayHaveStarted reports whether an earlier process may have started the reply: within 5 s, the answered message is older.
 func (w *writer) mayHaveStarted() bool {
-	return !w.fresh && isTS(w.answers) && timeOf(w.answers).Before(w.self.since.Add(5*time.Second))
+	return !w.fresh && isTS(w.answers) && timeOf(w.answers).Before(w.since().Add(5*time.Second))
 }

@@ -47,6 +47,8 @@ type Program struct {
 	Tools    channel.Toolbox // of the server "calc"; nil: none
 	Language string          // in which the bot speaks; empty: English
 
+	Lease func(s *store.Store) *store.Lease // makes this process one of several; nil: it is alone
+
 	Store *store.Store // from Open to Close
 	Hub   *channel.Hub // the same
 
@@ -70,8 +72,12 @@ func (p *Program) Open(connector Connector) {
 		Toolbox: p.Tools, ToolServers: []string{"calc"}, Spawn: []string{"helper"},
 	}
 	p.connector = connector
+	var lease *store.Lease
+	if p.Lease != nil {
+		lease = p.Lease(p.Store)
+	}
 	p.Hub = channel.New(channel.Options{
-		Store: p.Store, Connectors: []channel.Connector{connector}, Log: p.Logger(), Rules: p.Rules,
+		Store: p.Store, Lease: lease, Connectors: []channel.Connector{connector}, Log: p.Logger(), Rules: p.Rules,
 		Agent: func(string) channel.Agent { return agent },
 		Agents: func(id string) (channel.Agent, bool) {
 			return channel.Agent{ID: id, Model: p.Helper, MaxOutput: 500, Policy: compactor.DefaultPolicy}, p.Helper != nil

@@ -1,0 +1,109 @@
+package channel
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+)
+
+// Where a platform sends a message to any one of several processes, all of them store messages, and one answers.
+
+// Shared is implemented by connectors to such platforms. Each process runs them; such a connector calls Enter, and StandBy returns in the
+// process that answers.
+type Shared interface {
+	// Receivers is how many processes may be connected to the platform.
+	Receivers() int
+}
+
+// Connects reports whether this process is to be connected to the platform of a connector: because it owns shards, or is one of the
+// oldest that are to be connected and are not stopping.
+func (f *Fleet) Connects(c Connector) bool {
+	shared, several := c.(Shared)
+	switch {
+	case f == nil:
+		return true
+	case !several:
+		return !f.OwnsNone(c.Name())
+	}
+	older := 0
+	for _, p := range f.lease.All() {
+		for _, on := range p.Connectors {
+			switch {
+			case on.Connector != c.Name() || p.Draining:
+			case p.ID == f.lease.ID():
+				return older < shared.Receivers()
+			default:
+				older++
+			}
+		}
+	}
+	return older == 0
+}
+
+// AwaitConnection waits until this process is to be connected to the platform of a connector.
+func (f *Fleet) AwaitConnection(ctx context.Context, c Connector) error {
+	if f == nil {
+		return nil
+	}
+	if !f.Connects(c) {
+		f.hub.o.Log.Info("standing_by", "connector", c.Name())
+	}
+	for {
+		joined := f.joined.next()
+		if f.Connects(c) {
+			return nil
+		}
+		select {
+		case <-joined:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Standing says what this process does for a platform beside others; "" if it answers there.
+func (f *Fleet) Standing(c Connector) string {
+	shared, several := c.(Shared)
+	switch {
+	case f == nil, !f.StandsBy(c.Name()) && several, !several && !f.OwnsNone(c.Name()):
+		return ""
+	case !several:
+		return "stands by: another process is connected"
+	case f.Connects(c):
+		return "receives messages: another process answers"
+	}
+	return fmt.Sprintf("stands by: %d other processes are connected, as many as may be", shared.Receivers())
+}
+
+// HasMessages reports whether people have written anything in a conversation besides a message, by its platform id.
+func (h *Hub) HasMessages(ctx context.Context, name, but string) (bool, error) {
+	records, err := h.stored(ctx, name)
+	if records == nil {
+		return false, err
+	}
+	return records.Inbox().HasOther(ctx, but)
+}
+
+// WhereIs returns the name of the thread of a channel's conversation that has a message, by its platform id; that of the channel if none
+// has.
+func (h *Hub) WhereIs(ctx context.Context, name, id string) (string, error) {
+	records, err := h.stored(ctx, name)
+	if records == nil {
+		return name, err
+	}
+	thread, err := records.ThreadWith(ctx, id)
+	return cmp.Or(thread, name), err
+}
+
+// FirstTo reports whether this process is the first to handle what a platform may send to several, such as a written command that comes
+// as a message and as a mention. id is its own in the conversation.
+func (h *Hub) FirstTo(ctx context.Context, name, id string) (bool, error) {
+	if h.fleet == nil {
+		return true, nil
+	}
+	records, err := h.o.Store.Conversation(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	return records.Inbox().FirstTo(ctx, id)
+}
