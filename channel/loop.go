@@ -299,14 +299,6 @@ func (c *conversation) workDone() (bool, error) {
 	return c.sender.idle(), c.runs.err
 }
 
-// maySettle is workDone for a stop.
-func (c *conversation) maySettle() (bool, error) {
-	if !c.runs.done() {
-		return false, nil
-	}
-	return c.sender.mayStop(), c.runs.err
-}
-
 // current returns the agent that answers, once the conversation is open.
 func (c *conversation) current(ctx context.Context) (Agent, error) {
 	var agent Agent // the loop may still set it after ctx has ended

@@ -183,6 +183,14 @@ func (s *sender) mayStop() (may bool) {
 	return may
 }
 
+// maySettle is workDone for a stop.
+func (c *conversation) maySettle() (bool, error) {
+	if !c.runs.done() {
+		return false, nil
+	}
+	return c.sender.mayStop(), c.runs.err
+}
+
 type senderKey struct{}
 
 // Looking calls look, by which a writer looks for what an earlier process has shown or sent, before it sends a piece: a stop does not wait

@@ -103,6 +103,25 @@ func (c *crowd) allAnswered(r *live) {
 	}
 }
 
+// runsOnce checks that a written command runs once: it comes as a message to one process, and as a mention to the other.
+func (c *crowd) runsOnce(command string) {
+	c.t.Helper()
+	nothing := func() string { return "" }
+	eventually(c.t, "both are connected", nothing, func() bool { return len(c.slack.Sockets()) == 2 })
+	before := len(c.slack.Messages(c.lab))
+	sent := len(c.slack.Deliveries())
+	c.slack.Say(slacktest.Post{Channel: c.lab, User: c.ben, Text: "<@" + slacktest.BotUserID + "> " + command})
+	answers := func() int { return len(c.slack.Messages(c.lab)) - before - 1 }
+	eventually(c.t, "the command is answered", nothing, func() bool { return answers() > 0 })
+	time.Sleep(time.Second)
+	check.Equal(c.t, "answers to a command", answers(), 1)
+	sockets := make(map[int]bool)
+	for _, d := range c.slack.Deliveries()[sent:][:2] {
+		sockets[d.Socket] = true
+	}
+	check.Equal(c.t, "sockets that got the command", len(sockets), 2)
+}
+
 // A process is killed while people write. Slack sends to the other one what they write, so it has no history to read, but where the first
 // one was writing an answer.
 func TestKillOnSlack(t *testing.T) {
@@ -153,6 +172,7 @@ func TestProcessesBesideEachOtherOnSlack(t *testing.T) {
 		c.ask(c.channels[0], fmt.Sprint("question-", n))
 		c.allAnswered(second)
 	}
+	c.runsOnce("/help")
 	check.NoError(t, first.cmd.Process.Signal(syscall.SIGTERM))
 	second.logs("taking_over")
 	c.ask(c.channels[0], "question-last")

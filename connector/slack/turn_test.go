@@ -29,6 +29,8 @@ func TestTakeOverReadsWhatIsMissing(t *testing.T) {
 	r.tune = func(s *Slack) { s.times.takeOver = 2 * time.Second }
 	r.begin()
 	r.eventually("it stands by", func() bool { return strings.Contains(r.Log.String(), "standing_by") })
+	r.connector.Reply(conversation(general), nil)
+	check.That(t, r.connector.first.Load() == nil, "a notice of a process that stands by counts as its first reply")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "before"})
 	r.eventually("what came is kept", r.acknowledged)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 1", Untold: true})
@@ -36,6 +38,7 @@ func TestTakeOverReadsWhatIsMissing(t *testing.T) {
 	r.eventually("it takes over", func() bool { return strings.Contains(r.Log.String(), "taking_over") })
 	check.Len(t, "answers before", r.botTexts(general), 0)
 	r.awaitAnswers(general, 1)
+	check.That(t, r.connector.first.Load() != nil, "it has no first reply")
 }
 
 // forget has the bot know as little of a message as a process that did not receive it.

@@ -28,7 +28,7 @@ type replies struct {
 	commands *commands
 	working  string // see Options
 
-	first atomic.Pointer[time.Time] // when Reply was first called, by Slack's clock; nil: not since the connector is open
+	first atomic.Pointer[time.Time] // when Reply was first called in the process that answers, by Slack's clock; nil: not since the connector is open
 }
 
 // writer shows that the bot is working on one reply, then the text so far, and sends its pieces. One goroutine calls its methods.
@@ -63,8 +63,10 @@ func (r *replies) Reply(conversation string, to []string) channel.Writer {
 func (r *replies) noteFirst() {
 	select {
 	case <-r.base.Work.Opened:
-		now := r.base.Clock.Now()
-		r.first.CompareAndSwap(nil, &now)
+		if !channel.FleetOf(r.base.Hub).StandsBy(Name) { // else it is a notice of what this process has received
+			now := r.base.Clock.Now()
+			r.first.CompareAndSwap(nil, &now)
+		}
 	default: // nothing can be shown yet
 	}
 }
