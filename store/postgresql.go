@@ -72,7 +72,11 @@ func (p *postgreSQL) open(ctx context.Context) (write, read *sql.DB, err error) 
 	read = sql.OpenDB(reading)
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
-	return write, read, Fail("open "+p.place(), p.explain(transact(ctx, write, toWrite, p.prepare)))
+	err = transact(ctx, write, toWrite, p.prepare)
+	if postgres.Exists(err) { // another process has created it in between
+		err = transact(ctx, write, toWrite, p.prepare)
+	}
+	return write, read, Fail("open "+p.place(), p.explain(err))
 }
 
 // prepare checks the server, and creates the schema or brings it up to date.
@@ -160,7 +164,9 @@ func (p *postgreSQL) upgrade(tx *Tx) {
 		tx.Fail(fmt.Errorf("%w by processes of an older version, for which this one changes too much: stop them first; `cairn doctor` of that version lists them", ErrInUse))
 	}
 	p.wantOwner(tx, version, len(migrations))
-	if tx.err != nil {
+	tx.do("UPDATE cairn SET version = version") // another process may upgrade it just now
+	version = p.version(tx)
+	if tx.err != nil || version == len(migrations) {
 		return
 	}
 	tx.changes(postgres.Functions)

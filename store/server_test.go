@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +19,37 @@ import (
 // onServer opens the store of a database for a bot.
 func onServer(address string) (*store.Store, error) {
 	return store.Open(ctx, store.Options{Postgres: address, Schema: "cairn"})
+}
+
+// Several processes may start on an empty database, or after an update of the program, at the same moment.
+func TestProcessesStartTogether(t *testing.T) {
+	const size = 6
+	c := pgtest.New(t)
+	start := func(what, database string) {
+		t.Helper()
+		var wait sync.WaitGroup
+		failed := make([]error, size)
+		for i := range size {
+			wait.Go(func() {
+				s, err := onServer(c.Address(database))
+				if err == nil {
+					err = s.Close()
+				}
+				failed[i] = err
+			})
+		}
+		wait.Wait()
+		err := errors.Join(failed...)
+		check.That(t, err == nil, "a database that is %s: %v", what, err)
+	}
+	for n := range 3 {
+		database := fmt.Sprint("fresh", n)
+		check.NoError(t, c.Run("postgres", "CREATE DATABASE "+database))
+		start("empty", database)
+		restore := store.AddMigrations("-- Additive: nobody reads it yet.\nCREATE TABLE notes (\n  id INTEGER PRIMARY KEY AUTOINCREMENT\n) STRICT;")
+		start("of an older version", database)
+		restore()
+	}
 }
 
 // wantWords fails unless opening a store at an address fails with words, and without the password "hush-hush".

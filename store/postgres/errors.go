@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -35,6 +36,11 @@ func Code(err error) string {
 		return reported.Code
 	}
 	return ""
+}
+
+// Exists reports whether an error says that what was to be created is there.
+func Exists(err error) bool {
+	return slices.Contains([]string{"23505", "42P06", "42P07"}, Code(err)) // a row, as of a catalog; a schema; a table
 }
 
 // Unanswered reports whether an error of a COMMIT leaves open whether it happened: the connection was lost, or the server stopped.
