@@ -33,7 +33,7 @@ func startProcess(t *testing.T, c *pgtest.Cluster, schema, name string, rules ac
 	t.Helper()
 	p := &process{connector: new(connector), t: t, name: name}
 	p.store = check.Must(store.Open(t.Context(), store.Options{Postgres: c.Address("postgres"), Schema: schema}))(t)
-	self := store.Process{Name: fmt.Sprint("host:", name), Connectors: []store.Account{{Connector: name}}}
+	self := store.Process{Name: fmt.Sprint("host:", name), Connectors: []store.Account{{Connector: name, Shards: store.NotReady}}}
 	lease := check.Must(p.store.Processes().Join(t.Context(), self, channel.LeaseLasts))(t)
 	agent := channel.Agent{Model: &llmtest.Model{Func: billed(10)}, MaxOutput: 500, Policy: compactor.DefaultPolicy}
 	p.hub = channel.New(channel.Options{
@@ -44,6 +44,7 @@ func startProcess(t *testing.T, c *pgtest.Cluster, schema, name string, rules ac
 		check.NoError(t, p.hub.Close())
 		check.NoError(t, p.store.Close())
 	})
+	check.NoError(t, channel.FleetOf(p.hub).Enter(t.Context(), name))
 	return p
 }
 

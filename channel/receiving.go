@@ -65,7 +65,7 @@ func (f *Fleet) AwaitConnection(ctx context.Context, c Connector) error {
 func (f *Fleet) Standing(c Connector) string {
 	shared, several := c.(Shared)
 	switch {
-	case f == nil, !f.StandsBy(c.Name()) && several, !several && !f.OwnsNone(c.Name()):
+	case !f.OwnsNone(c.Name()):
 		return ""
 	case !several:
 		return "stands by: another process is connected"

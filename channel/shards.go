@@ -193,11 +193,15 @@ func (f *Fleet) awaitShards(ctx context.Context, connector string, holds func(*p
 // StandsBy reports whether another process receives over the first shard of a platform.
 func (f *Fleet) StandsBy(connector string) bool { return f != nil && !f.owns(connector, 0) }
 
-// OwnsNone reports whether other processes have all shards of a platform.
+// OwnsNone reports whether this process has no shard of a platform, and another one can receive from it.
 func (f *Fleet) OwnsNone(connector string) bool {
 	if f == nil {
 		return false
 	}
 	owned, _, _ := Shards{f, connector}.Owned()
-	return len(owned) == 0 && f.isDivided(connector)
+	return len(owned) == 0 && slices.ContainsFunc(f.lease.All(), func(p store.Process) bool {
+		return p.ID != f.lease.ID() && !p.Draining && slices.ContainsFunc(p.Connectors, func(on store.Account) bool {
+			return on.Connector == connector && on.Shards != store.NotReady && !on.Alone
+		})
+	})
 }
