@@ -224,6 +224,7 @@ func (h *Hub) runAsked(ctx context.Context, name string, body []byte) (answer []
 		answered.Answer, _, err = h.run(ctx, name, asked.Who, asked.Line, false)
 	}
 	answered.Refused = errors.Is(err, ErrRefused)
+	answered.Private = answered.Private || err != nil
 	if then := answered.Then; then != nil {
 		conclude = func(ctx context.Context) []byte {
 			outcome, err := json.Marshal(then(ctx))

@@ -91,7 +91,7 @@ func (e erasure) messagesIn(records *store.Conversation) error {
 func (h *Hub) resumeErasures(ctx context.Context, match func(conversation string) bool) error {
 	due, err := privacy.In(h.o.Store).Erasures(ctx)
 	for _, one := range due {
-		if _, known := h.connectors[connectorOf(one.Conversation)]; !known || !match(one.Conversation) || h.fleet.StandsBy(connectorOf(one.Conversation)) {
+		if _, known := h.connectors[connectorOf(one.Conversation)]; !known || !match(one.Conversation) || h.fleet.answersElsewhere(one.Conversation) {
 			continue
 		}
 		records, failed := h.o.Store.Find(ctx, one.Conversation)

@@ -263,12 +263,27 @@ func (f *Fleet) Withdraw(ctx context.Context, connector string) {
 	f.mu.Lock()
 	delete(f.platforms, connector)
 	f.mu.Unlock()
-	err := f.lease.Withdraw(ctx, connector)
-	if err == nil {
-		err = f.handOverAll(ctx, func(name string) bool { return connectorOf(name) == connector })
-	}
+	f.hub.goroutines.start(func() { f.giveUpPlatform(f.hub.life, connector) })
+	err := f.handOverAll(ctx, func(name string) bool { return connectorOf(name) == connector })
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 		f.hub.o.Log.Warn("withdraw_failed", "connector", connector, "effect", "others wait until this process has ended", "error", err)
+	}
+}
+
+// giveUpPlatform gives up a platform, also if the database is away for a while.
+func (f *Fleet) giveUpPlatform(ctx context.Context, connector string) {
+	for ctx.Err() == nil {
+		inTime, cancel := context.WithTimeout(ctx, LeaseLasts)
+		err := f.lease.Withdraw(inTime, connector)
+		cancel()
+		if err == nil {
+			return
+		}
+		f.hub.o.Log.Debug("withdraw_failed", "connector", connector, "error", err)
+		select {
+		case <-time.After(pollEvery):
+		case <-ctx.Done():
+		}
 	}
 }
 

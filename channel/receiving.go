@@ -15,6 +15,10 @@ type Shared interface {
 	Receivers() int
 }
 
+// MayReceive reports whether this process can store what it receives from a platform, or nobody else could: when its lease is over and
+// others are there, they should get it.
+func (f *Fleet) MayReceive(connector string) bool { return f.MayAct() || !f.othersReceive(connector) }
+
 // Connects reports whether this process is to be connected to the platform of a connector: because it owns shards, or is one of the
 // oldest that are to be connected and are not stopping.
 func (f *Fleet) Connects(c Connector) bool {

@@ -190,6 +190,12 @@ func (f *Fleet) awaitShards(ctx context.Context, connector string, holds func(*p
 	}
 }
 
+// answersElsewhere reports whether another process owns the shard of a conversation of people, or its tasks, or is to.
+func (f *Fleet) answersElsewhere(conversation string) bool {
+	root, _ := store.RootOf(conversation)
+	return f != nil && !f.receives(root)
+}
+
 // StandsBy reports whether another process receives over the first shard of a platform.
 func (f *Fleet) StandsBy(connector string) bool { return f != nil && !f.owns(connector, 0) }
 
@@ -199,7 +205,12 @@ func (f *Fleet) OwnsNone(connector string) bool {
 		return false
 	}
 	owned, _, _ := Shards{f, connector}.Owned()
-	return len(owned) == 0 && slices.ContainsFunc(f.lease.All(), func(p store.Process) bool {
+	return len(owned) == 0 && f.othersReceive(connector)
+}
+
+// othersReceive reports whether another process can receive from a platform, as far as this one knows.
+func (f *Fleet) othersReceive(connector string) bool {
+	return slices.ContainsFunc(f.lease.All(), func(p store.Process) bool {
 		return p.ID != f.lease.ID() && !p.Draining && slices.ContainsFunc(p.Connectors, func(on store.Account) bool {
 			return on.Connector == connector && on.Shards != store.NotReady && !on.Alone
 		})

@@ -237,7 +237,7 @@ type Event struct {
 	Changed      bool // what is known of the conversation is out of date; false: it has more to do
 }
 
-// Events takes the events of this process's conversations. free are conversations that nobody owns and that have something to do.
+// Events takes the events of this process's conversations, which it also returns with ErrUnknown. free are conversations that nobody owns and that have something to do.
 func (l *Lease) Events(ctx context.Context) (mine []Event, free []string, err error) {
 	var taken []int64
 	err = l.store.View(ctx, func(tx *Tx) {
@@ -261,10 +261,11 @@ func (l *Lease) Events(ctx context.Context) (mine []Event, free []string, err er
 			tx.do("DELETE FROM events WHERE id IN (SELECT CAST(value AS BIGINT) FROM json_each(?))", listOf(taken))
 		})
 	}
-	if err != nil {
-		return nil, nil, Fail("read the events of other processes", err)
+	if err != nil && !errors.Is(err, ErrUnknown) { // after that, perhaps nobody reads them again
+		mine = nil
+		free = nil
 	}
-	return mine, free, nil
+	return mine, free, Fail("read the events of other processes", err)
 }
 
 // Orphans returns the names of the conversations with work to do whose owner has ended, and of their tasks.

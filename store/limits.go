@@ -61,11 +61,12 @@ func (ls Limits) Calls(ctx context.Context, name string) ([]Counted, error) {
 	return made, Fail("read the model calls of "+name, err)
 }
 
-// Sweep deletes what no longer counts.
+// Sweep deletes what no longer counts, and requests that nobody waits for any more.
 func (ls Limits) Sweep(ctx context.Context) error {
 	return Fail("delete what no longer counts", ls.store.beside(ctx, func(tx *Tx) {
 		tx.do("DELETE FROM taken_turns WHERE until <= " + clock)
 		tx.do("DELETE FROM made_calls WHERE until <= " + clock)
+		tx.do("DELETE FROM requests WHERE asked_at < "+clock+" - ?", requestsStand.Milliseconds())
 	}))
 }
 

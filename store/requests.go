@@ -38,7 +38,6 @@ func (l *Lease) Requests() Requests { return Requests{l} }
 // Ask asks the owner of a conversation to do something, and returns the number of the request. What nobody owns, the next owner does.
 func (r Requests) Ask(ctx context.Context, c *Conversation, kind, body string) (id int64, err error) {
 	err = c.enter(ctx, "ask the owner", woken, func(tx *Tx) {
-		tx.do("DELETE FROM requests WHERE asked_at < "+clock+" - ?", requestsStand.Milliseconds())
 		id = getValue[int64](tx, "INSERT INTO requests (conversation, process, kind, body, asked_at) VALUES (?, ?, ?, ?, "+clock+") RETURNING id",
 			c.id, r.lease.id, kind, body)
 	})

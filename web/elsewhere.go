@@ -84,7 +84,7 @@ func (t *router) byOwner(h handler) handler {
 // relay passes a request on, and the answer back.
 func (t *router) relay(w http.ResponseWriter, r *http.Request, name string, body []byte) error {
 	header := http.Header{}
-	for _, one := range []string{"Accept", "Accept-Language", "Content-Type"} {
+	for _, one := range []string{"Accept", "Accept-Language", "Content-Type", "Origin"} {
 		header[one] = r.Header[one]
 	}
 	asked, err := json.Marshal(relayedRequest{r.Method, r.URL.RequestURI(), header, body})

@@ -52,8 +52,8 @@ On SIGINT or SIGTERM the bot finishes answers in progress, for at most 30 second
 signal stops it immediately. Either way nothing is lost: the next start continues.
 
 With PostgreSQL several processes may run one bot: see docs/machines.md. They divide the shards of
-Discord among themselves, and one of them talks to Slack; others stand by and take over. --drain
-starts none, but asks those on this host, on the host NAME, or the one with the NAME that cairn
+Discord among themselves, and one of them answers on Slack; the others take over. --drain starts
+none, but asks those on this host, on the host NAME, or the one with the NAME that cairn
 doctor shows, to hand over and stop.`,
 		Example: `  DISCORD_TOKEN=… cairn run
   cairn run --config /etc/cairn/config.toml --data /var/lib/cairn`,

@@ -194,9 +194,13 @@ func (s *Slack) supervise(ctx context.Context) error {
 				return err
 			}
 			s.Work.Open(ctx)
+			s.Work.Start(s.keepToLease)
 			if err := s.takeTurn(ctx); err != nil {
 				return err
 			}
+		}
+		if !channel.FleetOf(s.Hub).MayReceive(Name) {
+			return errCutOff
 		}
 		connection, done := s.Link.Connection(s.Work.Ctx)
 		err := s.sockets.serve(connection)
@@ -206,6 +210,18 @@ func (s *Slack) supervise(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// errCutOff is why there is no socket in a process that cannot store what it receives.
+var errCutOff = errors.New("this process is cut off from the database, and others receive from Slack")
+
+// keepToLease ends the socket when this process cannot store what it receives and others can: Slack sends to any socket that is open.
+func (s *Slack) keepToLease(ctx context.Context) {
+	for platform.Sleep(ctx, time.Second) == nil {
+		if !channel.FleetOf(s.Hub).MayReceive(Name) {
+			s.Link.End(errCutOff)
+		}
+	}
 }
 
 // takeTurn has this process answer, immediately or when its turn comes. It receives messages in any case.
