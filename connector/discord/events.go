@@ -80,7 +80,9 @@ func (e *events) dispatch(name string, data json.RawMessage) error {
 	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
 		e.onMessageDelete(read[deletion](data))
 	case "INTERACTION_CREATE":
-		e.commands.onInteraction(read[interaction](data))
+		if !e.replayed { // another process may have handled it; and Discord waits only 3 seconds
+			e.commands.onInteraction(read[interaction](data))
+		}
 	default:
 		e.updateState(name, data)
 	}
