@@ -40,6 +40,7 @@ type names struct {
 	known   map[string]name
 	reading chan struct{} // closed at the end of each page of the list of people; nil: it is not being read
 	readAt  time.Time     // when it was last read
+	renamed time.Time     // when an event last told the bot's name: a list of before has the old one
 }
 
 type name struct {
@@ -99,10 +100,17 @@ func (n *names) noteRename(payload json.RawMessage) {
 	person := outer.Event.User
 	called := displayName(person)
 	if person.ID == n.self.user && called != "" {
-		n.self.renamed.Store(&called)
+		n.noteOwn(called)
 	}
 	n.rename(person.ID, called)
 	n.rename(outer.Event.Channel.ID, outer.Event.Channel.Name)
+}
+
+func (n *names) noteOwn(called string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.renamed = time.Now()
+	n.self.renamed.Store(&called)
 }
 
 // nameOf returns the name of a person or a channel; empty if it is not cached.
@@ -228,7 +236,7 @@ func (n *names) pageRead(people []slackgo.User, more bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, u := range people {
-		if called := displayName(u); u.ID == n.self.user && called != "" { // another process may have got the event
+		if called := displayName(u); u.ID == n.self.user && called != "" && n.renamed.Before(n.readAt) { // another process may have got the event
 			n.self.renamed.Store(&called)
 		}
 		n.setLocked(u.ID, cmp.Or(displayName(u), u.ID))
