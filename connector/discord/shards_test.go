@@ -173,8 +173,8 @@ func TestANumberOfShardsThatDiscordDoesNotAcceptEndsAll(t *testing.T) {
 }
 
 func TestMoreServersThanOneSessionMayHaveNeedNoSetting(t *testing.T) {
-	r := newRig(t, discordtest.Options{ServersPerShard: 4, Shards: 8})
-	for n := range 9 {
+	r := newRig(t, discordtest.Options{ServersPerShard: 9, Shards: 8})
+	for n := range 9 { // which divides them over the shards by the milliseconds of their ids
 		r.Guild(fmt.Sprint("town ", n))
 		time.Sleep(time.Millisecond)
 	}
