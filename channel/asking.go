@@ -82,12 +82,12 @@ func (f *Fleet) wakeTasks(ctx context.Context) error {
 // OwnedElsewhere reports whether another process owns a conversation.
 func (f *Fleet) OwnedElsewhere(ctx context.Context, conversation string) (bool, error) {
 	root, _ := store.RootOf(conversation)
-	return f.lease.OwnedElsewhere(ctx, root)
+	return store.OwnedElsewhere(ctx, f.lease, root)
 }
 
 // MarksElsewhere returns texts that change with the conversations of other processes, by name.
 func (f *Fleet) MarksElsewhere(ctx context.Context) (map[string]string, error) {
-	return f.lease.MarksElsewhere(ctx)
+	return store.MarksElsewhere(ctx, f.lease)
 }
 
 // Ask has the owner of a conversation handle a request, and returns its answer. conclude waits until ctx ends for what the answer

@@ -54,7 +54,7 @@ func (f *Fleet) claimPart(ctx context.Context, connector string) error {
 	isOwn := func(s Shard) bool { return s.Owner == f.lease.ID() }
 	most := part - count(all, isOwn)
 	if most > 0 && slices.ContainsFunc(all, isFree) && !f.stops.Load() {
-		err := f.lease.ClaimShards(ctx, connector, most)
+		err := f.lease.Shards().Claim(ctx, connector, most)
 		if err == nil {
 			all, err = f.shards(ctx, connector)
 		}

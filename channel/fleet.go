@@ -57,41 +57,6 @@ type Fleet struct {
 // ErrDrained is the cause of the end of a membership that somebody has asked for.
 var ErrDrained = errors.New("somebody asked this process to stop")
 
-// signal tells a goroutine that there may be something to do. It does not block.
-type signal chan struct{}
-
-func (s signal) set() {
-	select {
-	case s <- struct{}{}:
-	default: // it will look anyway
-	}
-}
-
-// bell tells all who wait that there may be something to do. The zero bell is ready to use.
-type bell struct {
-	mu   sync.Mutex
-	rung chan struct{} // closed when it rings; nil: nobody waits
-}
-
-// next returns a channel that is closed when the bell rings the next time.
-func (b *bell) next() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.rung == nil {
-		b.rung = make(chan struct{})
-	}
-	return b.rung
-}
-
-func (b *bell) ring() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.rung != nil {
-		close(b.rung)
-		b.rung = nil
-	}
-}
-
 // joinFleet starts what a lease needs; without one, there are no other processes.
 func (h *Hub) joinFleet(lease *store.Lease) {
 	if lease == nil {
@@ -244,7 +209,7 @@ func (f *Fleet) Leave(ctx context.Context) (others bool) {
 func (f *Fleet) releaseSingle(ctx context.Context) (failed error) {
 	for _, connector := range f.ready() {
 		if _, several := f.hub.connectors[connector].(Sharded); !several {
-			failed = errors.Join(failed, f.lease.ReleaseShards(ctx, connector, nil))
+			failed = errors.Join(failed, f.lease.Shards().Release(ctx, connector, nil))
 		}
 	}
 	return failed

@@ -16,7 +16,7 @@ func (f *Fleet) takeTurn(ctx context.Context, who []string, most int, span time.
 	if len(f.lease.All()) < 2 {
 		return true, nil
 	}
-	return f.hub.o.Store.Limits().TakeTurn(ctx, who, most, span)
+	return store.LimitsOf(f.hub.o.Store).TakeTurn(ctx, who, most, span)
 }
 
 // shareEvery is how old what a process knows of the usage of others may be, and how long calls may be unknown to the next owner.
@@ -35,7 +35,7 @@ func (f *Fleet) share(ctx context.Context) {
 		err := errors.Join(f.saveCalls(inTime), f.shareSpending(inTime))
 		if f.DoesChores() && time.Since(swept) >= time.Minute {
 			swept = time.Now()
-			err = errors.Join(err, f.hub.o.Store.Limits().Sweep(inTime))
+			err = errors.Join(err, store.LimitsOf(f.hub.o.Store).Sweep(inTime))
 		}
 		cancel()
 		switch {
@@ -49,7 +49,7 @@ func (f *Fleet) share(ctx context.Context) {
 
 // saveCalls writes the model calls of the last second, for the next owners of their conversations.
 func (f *Fleet) saveCalls(ctx context.Context) error {
-	return f.hub.access.SaveCalls(func(made map[string]store.Counted) error { return f.hub.o.Store.Limits().AddCalls(ctx, made) })
+	return f.hub.access.SaveCalls(func(made map[string]store.Counted) error { return store.LimitsOf(f.hub.o.Store).AddCalls(ctx, made) })
 }
 
 // shareSpending writes what this process has used, and reads what all have, if a budget limits that.
@@ -60,7 +60,7 @@ func (f *Fleet) shareSpending(ctx context.Context) error {
 	for _, c := range f.hub.list() {
 		c.usage.flush(ctx)
 	}
-	return f.hub.access.Reread(func(since string) ([]store.Usage, error) { return f.hub.o.Store.Limits().Spent(ctx, since) })
+	return f.hub.access.Reread(func(since string) ([]store.Usage, error) { return store.LimitsOf(f.hub.o.Store).Spent(ctx, since) })
 }
 
 // restoreCalls makes the model calls of the last hour count that an earlier owner of a conversation, or of that above it, has made.
@@ -68,7 +68,7 @@ func (s *site) restoreCalls(ctx context.Context) error {
 	if s.fleet == nil {
 		return nil
 	}
-	made, err := s.o.Store.Limits().Calls(ctx, s.account())
+	made, err := store.LimitsOf(s.o.Store).Calls(ctx, s.account())
 	if err == nil {
 		s.calls().Restore(made)
 	}

@@ -80,7 +80,7 @@ func (f *Fleet) Standing(c Connector) string {
 }
 
 // HasMessages reports whether people have written anything in a conversation besides a message, by its platform id.
-func (h *Hub) HasMessages(ctx context.Context, name, but string) (bool, error) {
+func HasMessages(ctx context.Context, h *Hub, name, but string) (bool, error) {
 	records, err := h.stored(ctx, name)
 	if records == nil {
 		return false, err
@@ -90,7 +90,7 @@ func (h *Hub) HasMessages(ctx context.Context, name, but string) (bool, error) {
 
 // WhereIs returns the name of the thread of a channel's conversation that has a message, by its platform id; that of the channel if none
 // has.
-func (h *Hub) WhereIs(ctx context.Context, name, id string) (string, error) {
+func WhereIs(ctx context.Context, h *Hub, name, id string) (string, error) {
 	records, err := h.stored(ctx, name)
 	if records == nil {
 		return name, err
@@ -101,7 +101,7 @@ func (h *Hub) WhereIs(ctx context.Context, name, id string) (string, error) {
 
 // FirstTo reports whether this process is the first to handle what a platform may send to several, such as a written command that comes
 // as a message and as a mention. id is its own in the conversation.
-func (h *Hub) FirstTo(ctx context.Context, name, id string) (bool, error) {
+func FirstTo(ctx context.Context, h *Hub, name, id string) (bool, error) {
 	if h.fleet == nil {
 		return true, nil
 	}

@@ -39,7 +39,7 @@ func (s Shards) Divide(ctx context.Context, count int) (int, error) {
 	if s.fleet == nil {
 		return count, nil
 	}
-	divided, err := s.fleet.lease.Divide(ctx, s.connector, count)
+	divided, err := s.fleet.lease.Shards().Divide(ctx, s.connector, count)
 	if err != nil {
 		return 0, err
 	}
@@ -80,12 +80,12 @@ func (s Shards) Save(ctx context.Context, sessions map[int]string) error {
 	if s.fleet == nil || len(sessions) == 0 {
 		return nil
 	}
-	return s.fleet.lease.SaveSessions(ctx, s.connector, sessions)
+	return s.fleet.lease.Shards().Save(ctx, s.connector, sessions)
 }
 
 // Release gives up the shards of this process, which must not receive any more; sessions are as in Save.
 func (s Shards) Release(ctx context.Context, sessions map[int]string) error {
-	return s.fleet.lease.ReleaseShards(ctx, s.connector, sessions)
+	return s.fleet.lease.Shards().Release(ctx, s.connector, sessions)
 }
 
 // TakeStart waits until no other process starts a session in a bucket of shards, and keeps others from it until EndStart, for at most
@@ -95,7 +95,7 @@ func (s Shards) TakeStart(ctx context.Context, bucket int, most time.Duration) e
 		return nil
 	}
 	for {
-		wait, err := s.fleet.lease.TakeStart(ctx, s.connector, bucket, most)
+		wait, err := s.fleet.lease.Shards().TakeStart(ctx, s.connector, bucket, most)
 		if err != nil || wait == 0 {
 			return err
 		}
@@ -112,7 +112,7 @@ func (s Shards) EndStart(ctx context.Context, bucket int, pause time.Duration) e
 	if s.fleet == nil {
 		return nil
 	}
-	return s.fleet.lease.EndStart(ctx, s.connector, bucket, pause)
+	return s.fleet.lease.Shards().EndStart(ctx, s.connector, bucket, pause)
 }
 
 // receives reports whether the events of a conversation of people come to this process. Where nobody says that only one process may

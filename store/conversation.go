@@ -229,7 +229,7 @@ func (s *Store) Pauses() Pauses { return Pauses{s} }
 func (s *Store) Models() Models { return Models{s} }
 
 func (s *Store) Processes() Processes { return Processes{s} }
-func (s *Store) Limits() Limits       { return Limits{s} }
+func LimitsOf(s *Store) Limits        { return Limits{s} }
 
 // What packages memory and privacy read and write inside a transaction.
 func (c handle) Messages(tx *Tx) Messages             { return Messages{c, tx} }

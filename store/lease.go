@@ -191,7 +191,7 @@ func (l *Lease) Release(ctx context.Context, c *Conversation) error {
 }
 
 // OwnedElsewhere reports whether another running process owns a conversation of people.
-func (l *Lease) OwnedElsewhere(ctx context.Context, root string) (owned bool, err error) {
+func OwnedElsewhere(ctx context.Context, l *Lease, root string) (owned bool, err error) {
 	err = l.store.look(ctx, oneRead, func(tx *Tx) {
 		owned = exists(tx, "SELECT 1 FROM conversations AS r WHERE name = ? AND owner <> ? AND NOT "+isFree, root, l.id)
 	})
@@ -199,7 +199,7 @@ func (l *Lease) OwnedElsewhere(ctx context.Context, root string) (owned bool, er
 }
 
 // MarksElsewhere returns texts that change with the conversations of other processes, by name.
-func (l *Lease) MarksElsewhere(ctx context.Context) (map[string]string, error) {
+func MarksElsewhere(ctx context.Context, l *Lease) (map[string]string, error) {
 	marks := make(map[string]string)
 	err := l.store.View(ctx, func(tx *Tx) {
 		eachRow(tx, func(rows *sql.Rows) error {

@@ -27,6 +27,12 @@ type Shard struct {
 	Session   string // where the next owner continues: JSON of the connector; empty: nothing is known
 }
 
+// OwnShards are the shards as a process claims them.
+type OwnShards struct{ lease *Lease }
+
+// Shards returns the shards as this process claims them.
+func (l *Lease) Shards() OwnShards { return OwnShards{l} }
+
 // ListShards returns the shards of all platforms.
 func (ps Processes) ListShards(ctx context.Context) (all []Shard, err error) {
 	err = ps.store.View(ctx, func(tx *Tx) { all = tx.shards() })
@@ -78,9 +84,9 @@ func (t *Tx) lockShards(connector string) {
 
 // Divide says that this process is ready to receive from a platform that it would divide into so many shards. It returns into how many
 // the platform is divided: that changes only while no process owns any of them.
-func (l *Lease) Divide(ctx context.Context, connector string, count int) (divided int, err error) {
-	err = l.store.beside(ctx, func(tx *Tx) {
-		l.changeAccounts(tx, func(all []Account) []Account {
+func (o OwnShards) Divide(ctx context.Context, connector string, count int) (divided int, err error) {
+	err = o.lease.store.beside(ctx, func(tx *Tx) {
+		o.lease.changeAccounts(tx, func(all []Account) []Account {
 			for i := range all {
 				if all[i].Connector == connector {
 					all[i].Shards = count
@@ -124,19 +130,19 @@ func (l *Lease) Withdraw(ctx context.Context, connector string) error {
 	}))
 }
 
-// ClaimShards makes this process the owner of free shards of a platform, at most so many.
-func (l *Lease) ClaimShards(ctx context.Context, connector string, most int) error {
-	return Fail("claim shards of "+connector, l.store.beside(ctx, func(tx *Tx) {
+// Claim makes this process the owner of free shards of a platform, at most so many.
+func (o OwnShards) Claim(ctx context.Context, connector string, most int) error {
+	return Fail("claim shards of "+connector, o.lease.store.beside(ctx, func(tx *Tx) {
 		tx.lockShards(connector)
 		tx.do(`UPDATE shards SET owner = ?1 WHERE connector = ?2 AND EXISTS (SELECT 1 FROM processes WHERE id = ?1) AND number IN (SELECT number FROM shards
-			WHERE connector = ?2 AND owner NOT IN (SELECT id FROM processes) ORDER BY number LIMIT ?3)`, l.id, connector, most)
+			WHERE connector = ?2 AND owner NOT IN (SELECT id FROM processes) ORDER BY number LIMIT ?3)`, o.lease.id, connector, most)
 	}))
 }
 
-// SaveSessions writes where the next owner of each of some shards continues, by their numbers. What this process does not own stays as
+// Save writes where the next owner of each of some shards continues, by their numbers. What this process does not own stays as
 // it is.
-func (l *Lease) SaveSessions(ctx context.Context, connector string, sessions map[int]string) error {
-	return Fail("save sessions of "+connector, l.store.beside(ctx, func(tx *Tx) { l.saveSessions(tx, connector, sessions) }))
+func (o OwnShards) Save(ctx context.Context, connector string, sessions map[int]string) error {
+	return Fail("save sessions of "+connector, o.lease.store.beside(ctx, func(tx *Tx) { o.lease.saveSessions(tx, connector, sessions) }))
 }
 
 func (l *Lease) saveSessions(tx *Tx, connector string, sessions map[int]string) {
@@ -145,12 +151,12 @@ func (l *Lease) saveSessions(tx *Tx, connector string, sessions map[int]string) 
 	}
 }
 
-// ReleaseShards gives up this process's shards of a platform, after SaveSessions.
-func (l *Lease) ReleaseShards(ctx context.Context, connector string, sessions map[int]string) error {
-	return Fail("release the shards of "+connector, l.store.beside(ctx, func(tx *Tx) {
+// Release gives up this process's shards of a platform, after Save.
+func (o OwnShards) Release(ctx context.Context, connector string, sessions map[int]string) error {
+	return Fail("release the shards of "+connector, o.lease.store.beside(ctx, func(tx *Tx) {
 		tx.lockShards(connector)
-		l.saveSessions(tx, connector, sessions)
-		l.release(tx, connector)
+		o.lease.saveSessions(tx, connector, sessions)
+		o.lease.release(tx, connector)
 	}))
 }
 
@@ -162,8 +168,8 @@ func (l *Lease) release(tx *Tx, connector string) {
 
 // TakeStart lets this process start a session, alone in a bucket of shards, for at most so long. Otherwise it returns how long to wait
 // before the next try.
-func (l *Lease) TakeStart(ctx context.Context, connector string, bucket int, most time.Duration) (wait time.Duration, err error) {
-	err = l.store.beside(ctx, func(tx *Tx) {
+func (o OwnShards) TakeStart(ctx context.Context, connector string, bucket int, most time.Duration) (wait time.Duration, err error) {
+	err = o.lease.store.beside(ctx, func(tx *Tx) {
 		if tx.changed("UPDATE shards SET next_start = "+clock+" + ? WHERE connector = ? AND number = ? AND next_start <= "+clock, most.Milliseconds(), connector, bucket) {
 			return
 		}
@@ -174,8 +180,8 @@ func (l *Lease) TakeStart(ctx context.Context, connector string, bucket int, mos
 }
 
 // EndStart lets the next session of a bucket start after a pause.
-func (l *Lease) EndStart(ctx context.Context, connector string, bucket int, pause time.Duration) error {
-	return Fail("note the start of a session of "+connector, l.store.beside(ctx, func(tx *Tx) {
+func (o OwnShards) EndStart(ctx context.Context, connector string, bucket int, pause time.Duration) error {
+	return Fail("note the start of a session of "+connector, o.lease.store.beside(ctx, func(tx *Tx) {
 		tx.do("UPDATE shards SET next_start = "+clock+" + ? WHERE connector = ? AND number = ?", pause.Milliseconds(), connector, bucket)
 	}))
 }

@@ -120,7 +120,7 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 // command returns how to run a written command. It comes as a message and as a mention, and each may come to another process.
 func (q *events) command(ctx context.Context, place chat.Place, in channel.Inbound) (store func() error) {
 	return func() error {
-		first, err := q.base.Hub.FirstTo(ctx, place.String(), "command-"+in.ID)
+		first, err := channel.FirstTo(ctx, q.base.Hub, place.String(), "command-"+in.ID)
 		if err != nil || !first {
 			return err
 		}
@@ -171,7 +171,7 @@ func (q *events) deletion(ctx context.Context, channelID string, m message) (sto
 		name := place.String()
 		if place.Thread == "" {
 			var err error
-			name, err = q.base.Hub.WhereIs(ctx, name, m.TS)
+			name, err = channel.WhereIs(ctx, q.base.Hub, name, m.TS)
 			if err != nil {
 				return err
 			}

@@ -100,7 +100,7 @@ func (t *translator) repliesToBot(place chat.Place, m message) bool {
 func (t *translator) isKnown(place chat.Place, but string) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	known, err := t.base.Hub.HasMessages(ctx, place.String(), but)
+	known, err := channel.HasMessages(ctx, t.base.Hub, place.String(), but)
 	return err == nil && known
 }
 
