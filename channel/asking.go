@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
 	"cairn/channel/access"
@@ -24,49 +25,55 @@ const (
 // unless nil, waits for that. Neither may panic, nor return nothing.
 type Answerer func(ctx context.Context, conversation string, body []byte) (answer []byte, conclude func(ctx context.Context) []byte)
 
+// asking is what this process asks of owners of conversations, and what it answers as one. It is safe for concurrent use.
+type asking struct {
+	*environment
+	requests store.Requests
+	heard    bell // others may have written something
+
+	mu        sync.Mutex          // guards answerers
+	answerers map[string]Answerer // by kind of request
+}
+
 // Answers sets what handles requests of a kind. Processes that do not handle it refuse it.
-func (f *Fleet) Answers(kind string, do Answerer) {
-	if f == nil {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.answerers[kind] = do
+func (k *asking) Answers(kind string, do Answerer) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.answerers[kind] = do
 }
 
 // refusal is the answer of a process that does not handle a kind of requests.
 const refusal = "null"
 
 // answer does what other processes ask of conversations that this one owns.
-func (f *Fleet) answer(ctx context.Context) error {
-	asked, err := f.lease.Requests().Take(ctx)
+func (k *asking) answer(ctx context.Context) error {
+	asked, err := k.requests.Take(ctx)
 	for _, one := range asked {
-		f.hub.goroutines.start(func() {
-			if err := f.answerOne(ctx, one); err != nil && ctx.Err() == nil {
-				f.hub.o.Log.Warn("answer_process_failed", "conversation", one.Conversation, "kind", one.Kind, "error", err)
+		k.goroutines.start(func() {
+			if err := k.answerOne(ctx, one); err != nil && ctx.Err() == nil {
+				k.o.Log.Warn("answer_process_failed", "conversation", one.Conversation, "kind", one.Kind, "error", err)
 			}
 		})
 	}
 	return err
 }
 
-func (f *Fleet) answerOne(ctx context.Context, asked store.Request) error {
-	requests := f.lease.Requests()
-	f.mu.Lock()
-	do := f.answerers[asked.Kind]
-	f.mu.Unlock()
+func (k *asking) answerOne(ctx context.Context, asked store.Request) error {
+	k.mu.Lock()
+	do := k.answerers[asked.Kind]
+	k.mu.Unlock()
 	if do == nil {
-		return requests.Answer(ctx, asked.ID, refusal)
+		return k.requests.Answer(ctx, asked.ID, refusal)
 	}
 	inTime, cancel := context.WithTimeout(ctx, answeredWithin)
 	defer cancel()
 	answer, conclude := do(inTime, asked.Conversation, []byte(asked.Body))
 	if conclude == nil {
-		return requests.Answer(ctx, asked.ID, string(answer))
+		return k.requests.Answer(ctx, asked.ID, string(answer))
 	}
-	err := requests.Announce(ctx, asked.ID, string(answer))
+	err := k.requests.Announce(ctx, asked.ID, string(answer))
 	if err == nil {
-		err = requests.Conclude(ctx, asked.ID, string(conclude(ctx)))
+		err = k.requests.Conclude(ctx, asked.ID, string(conclude(ctx)))
 	}
 	return err
 }
@@ -93,16 +100,16 @@ func (f *Fleet) MarksElsewhere(ctx context.Context) (map[string]string, error) {
 // Ask has the owner of a conversation handle a request, and returns its answer. conclude waits until ctx ends for what the answer
 // announces; nil: nothing. store.ErrOwned: no process could be asked, and nothing was done. store.ErrUnknown: the owner has ended, or was
 // too slow, and may have done it or not.
-func (f *Fleet) Ask(ctx context.Context, conversation, kind string, body []byte) (answer []byte, conclude func(context.Context) ([]byte, error), err error) {
-	records, err := f.hub.o.Store.Conversation(ctx, conversation)
+func (k *asking) Ask(ctx context.Context, conversation, kind string, body []byte) (answer []byte, conclude func(context.Context) ([]byte, error), err error) {
+	records, err := k.o.Store.Conversation(ctx, conversation)
 	if err != nil {
 		return nil, nil, err
 	}
-	id, err := f.lease.Requests().Ask(ctx, records, kind, string(body))
+	id, err := k.requests.Ask(ctx, records, kind, string(body))
 	if err != nil {
 		return nil, nil, err
 	}
-	a := asked{f, id}
+	a := asked{k, id}
 	_, err = a.await(ctx, takenWithin, func(r store.Response) bool { return r.Taken })
 	if err != nil {
 		return nil, nil, a.giveUp()
@@ -130,8 +137,8 @@ func (f *Fleet) Ask(ctx context.Context, conversation, kind string, body []byte)
 
 // asked is a request to the owner of a conversation.
 type asked struct {
-	fleet *Fleet
-	id    int64
+	asking *asking
+	id     int64
 }
 
 const forever = time.Duration(math.MaxInt64)
@@ -141,8 +148,8 @@ func (a asked) await(ctx context.Context, within time.Duration, done func(store.
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	for {
-		heard := a.fleet.heard.next()
-		now, err = a.fleet.lease.Requests().Response(ctx, a.id)
+		heard := a.asking.heard.next()
+		now, err = a.asking.requests.Response(ctx, a.id)
 		switch {
 		case err == nil && done(now):
 			return now, nil
@@ -160,16 +167,16 @@ func (a asked) await(ctx context.Context, within time.Duration, done func(store.
 
 // giveUp ends the request, and returns what is known of it then: ErrOwned, nobody does it, or ErrUnknown.
 func (a asked) giveUp() error {
-	ctx, cancel := context.WithTimeout(a.fleet.hub.life, pollEvery)
+	ctx, cancel := context.WithTimeout(a.asking.life, pollEvery)
 	defer cancel()
-	untouched, err := a.fleet.lease.Requests().Drop(ctx, a.id)
+	untouched, err := a.asking.requests.Drop(ctx, a.id)
 	if err == nil && untouched {
 		return store.ErrOwned
 	}
 	return store.ErrUnknown
 }
 
-// commands are requests to run what a person typed, or pressed.
+// commandRequest is the kind of requests to run what a person typed, or pressed.
 const commandRequest = "command"
 
 type commandAsked struct {

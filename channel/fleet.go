@@ -26,8 +26,11 @@ const (
 // Fleet has the lease of this process, and does what follows from what others do. The nil Fleet is of a process that is alone. It is
 // safe for concurrent use.
 type Fleet struct {
+	*asking
+
 	hub     *Hub
 	lease   *store.Lease
+	limits  *sharing
 	member  context.Context         // see Membership
 	deposed context.CancelCauseFunc // ends it
 
@@ -35,7 +38,6 @@ type Fleet struct {
 	stops   atomic.Bool   // it knows that it is to stop
 	orphans atomic.Bool   // a process may have ended with work that is to be taken over
 	events  signal        // others may have written something
-	heard   bell          // as events, for all who wait
 	members signal        // a process may have joined, left or ended
 	joined  bell          // other processes are there than before
 	free    signal        // shards may have become free
@@ -46,12 +48,10 @@ type Fleet struct {
 	ending    map[string]int       // how much of a conversation of people and its tasks still ends after it was dropped, by its name
 	platforms map[string]*platform // from which the process can receive, by connector
 	changed   chan struct{}        // closed when it owns other shards than before, or has tried to
-	answerers map[string]Answerer  // by kind of request
 
 	failing   observe.Incident // the lease cannot be renewed
 	unread    observe.Incident // events cannot be read
 	unclaimed observe.Incident // no shards can be claimed
-	unshared  observe.Incident // what limits count cannot be shared
 }
 
 // ErrDrained is the cause of the end of a membership that somebody has asked for.
@@ -65,13 +65,14 @@ func (h *Hub) joinFleet(lease *store.Lease) {
 	f := &Fleet{
 		hub: h, lease: lease, events: make(signal, 1), members: make(signal, 1), free: make(signal, 1), leaves: make(chan struct{}),
 		reopen: make(map[string]bool), ending: make(map[string]int), platforms: make(map[string]*platform), changed: make(chan struct{}),
-		answerers: map[string]Answerer{commandRequest: h.runAsked},
+		asking: &asking{environment: h.environment, requests: lease.Requests(), answerers: map[string]Answerer{commandRequest: h.runAsked}},
 	}
 	f.member, f.deposed = context.WithCancelCause(h.life)
 	h.fleet = f
 	h.o.Store.Processes().Lost(f.drop)
-	h.access.Share(f.takeTurn)
-	for _, run := range []func(context.Context){f.keep, f.look, f.listen, f.claim, f.share} {
+	f.limits = &sharing{hub: h, lease: lease, chores: f.DoesChores}
+	h.access.Share(f.limits.takeTurn)
+	for _, run := range []func(context.Context){f.keep, f.look, f.listen, f.claim, f.limits.share} {
 		h.goroutines.start(func() { run(h.life) })
 	}
 }

@@ -222,7 +222,7 @@ func (f *Fleet) left(c *conversation) {
 }
 
 func (f *Fleet) release(ctx context.Context, c *conversation) {
-	if err := f.saveCalls(ctx); err != nil && ctx.Err() == nil {
+	if err := f.limits.saveCalls(ctx); err != nil && ctx.Err() == nil {
 		f.hub.o.Log.Debug("save_calls_failed", "error", err)
 	}
 	if err := f.lease.Release(ctx, c.records); err != nil && ctx.Err() == nil {

@@ -9,7 +9,7 @@ import (
 	"cairn/testkit/pgtest"
 )
 
-// The owner of the tables upgrades them beside a bot of another user, who may use the new ones at once.
+// The owner of the tables upgrades them beside a bot of another user, who may use the new ones immediately.
 func TestUpgradeByTheOwner(t *testing.T) {
 	c := pgtest.New(t)
 	check.NoError(t, c.Run("postgres", string(check.Must(os.ReadFile("../deploy/postgres.sql"))(t))))

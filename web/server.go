@@ -59,7 +59,9 @@ func New(o Options) *Server {
 	s.endpoints.register(s.router)
 	(&dashboard{endpoints: s.endpoints, ready: o.Ready}).register(s.router)
 	s.mcpRoutes()
-	fleet.Answers(relayRequest, s.router.answerRelayed)
+	if fleet != nil {
+		fleet.Answers(relayRequest, s.router.answerRelayed)
+	}
 	return s
 }
 
