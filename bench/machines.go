@@ -19,6 +19,7 @@ while something goes wrong every few seconds, by turns:
   freeze   a process is stopped for --freeze, longer than its lease of %v, and goes on
   drain    a process is stopped by SIGTERM, and a new one starts
   upgrade  all processes are, one after another: a rolling upgrade to the second build of --with, or back if the tables are the same
+  network  a process cannot reach the platforms for %v
   restart  the database restarts
   outage   the database is away for %v
 Most of the faults of processes meet the one that receives the messages. The doubles are as strict as the platforms: Discord's 50 requests a
@@ -56,7 +57,7 @@ func newMachines() *benchmark {
 	var o fleetOptions
 	var bounds fleetmodel.Bounds
 	var model bool
-	help := fmt.Sprintf(machinesHelp, channel.LeaseLasts, outageLasts, killGap, drainGap)
+	help := fmt.Sprintf(machinesHelp, channel.LeaseLasts, cutLasts, outageLasts, killGap, drainGap)
 	b := newBenchmark("machines", "Check several processes on one database", help, func(ctx context.Context, s *screen, _ []string) (result, error) {
 		if model {
 			return searchModel(ctx, s, bounds)
@@ -116,7 +117,7 @@ func (b *benchmark) modelFlags(bounds *fleetmodel.Bounds) {
 
 func (o *fleetOptions) check(b *benchmark) error {
 	if o.postgres != "" && !b.Flags().Changed("faults") {
-		o.faults = []string{"kill", "drain", "freeze", "upgrade"}
+		o.faults = []string{"kill", "drain", "freeze", "network", "upgrade"}
 	}
 	for _, name := range o.faults {
 		f := faultNamed(name)

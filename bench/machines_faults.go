@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"cairn/channel"
 )
 
 // machineFault is something that goes wrong during a run of several processes.
@@ -16,6 +18,9 @@ type machineFault struct {
 	ofAll      bool // processes, one after another
 	do         func(ctx context.Context, r *fleetRun, m *machine) error
 }
+
+// cutLasts is how long a process cannot reach the platforms: long enough that others take over.
+const cutLasts = channel.DefaultPatience + 15*time.Second
 
 var machineFaults = []machineFault{
 	{name: "kill", do: func(ctx context.Context, _ *fleetRun, m *machine) error {
@@ -35,6 +40,11 @@ var machineFaults = []machineFault{
 			return err
 		}
 		return m.signal(syscall.SIGCONT)
+	}},
+	{name: "network", lasts: cutLasts, do: func(ctx context.Context, _ *fleetRun, m *machine) error {
+		m.network.Cut()
+		defer m.network.Restore()
+		return sleep(ctx, cutLasts)
 	}},
 	{name: "upgrade", ofAll: true, do: func(ctx context.Context, r *fleetRun, _ *machine) error {
 		return r.upgrade(ctx)

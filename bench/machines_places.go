@@ -15,6 +15,7 @@ import (
 // venue is the double of a platform with many channels.
 type venue interface {
 	settings() string
+	address() string // in the settings
 	environment() []string
 	places() []string
 	say(place, author, text string, asks bool) (id string)
@@ -52,6 +53,10 @@ func manyOnDiscord(n int) venue {
 	d.Fail(discordtest.Fault{Of: "POST /channels/*/messages", Times: -1, Done: true, Delay: answerDelay})
 	return side
 }
+
+func (d *discordSide) address() string { return d.URL }
+
+func (s *slackSide) address() string { return s.APIURL }
 
 func (d *discordSide) shown(place string) (all []shown) {
 	for _, m := range d.Sent(path.Base(place)) {

@@ -7,9 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"cairn/testkit/loopback"
 )
 
 // machine is a folder in which one process after another runs the bot.
@@ -17,6 +20,7 @@ type machine struct {
 	program
 	number      int
 	environment []string
+	network     loopback.Network                 // between the processes and the platforms
 	report      func(format string, args ...any) // of what must not happen
 
 	mu       sync.Mutex // guards everything below
@@ -147,6 +151,18 @@ func (m *machine) cpu() time.Duration {
 // clockTime is a moment as the logs have it.
 func clockTime(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 
+// throughNetwork returns settings whose platforms are reached through a network.
+func (r *fleetRun) throughNetwork(n *loopback.Network, settings string) (string, error) {
+	for _, v := range r.venues {
+		address, err := n.Carry(v.address())
+		if err != nil {
+			return "", err
+		}
+		settings = strings.Replace(settings, v.address(), address, 1)
+	}
+	return settings, nil
+}
+
 // newMachines makes n folders for processes with the same settings.
 func (r *fleetRun) newMachines(ctx context.Context, n int, settings string, environment []string) error {
 	for i := range n {
@@ -155,12 +171,14 @@ func (r *fleetRun) newMachines(ctx context.Context, n int, settings string, envi
 			return err
 		}
 		m := &machine{program: program{dir}, number: i, environment: environment, report: r.report}
-		var err error
-		if i == 0 {
-			m.program, err = buildCairn(ctx, dir, settings)
-		} else {
+		own, err := r.throughNetwork(&m.network, settings)
+		switch {
+		case err != nil:
+		case i == 0:
+			m.program, err = buildCairn(ctx, dir, own)
+		default:
 			err = errors.Join(os.Link(filepath.Join(r.dir, "machine0", "cairn"), filepath.Join(dir, "cairn")),
-				os.WriteFile(filepath.Join(dir, "config.toml"), []byte(settings), 0o600))
+				os.WriteFile(filepath.Join(dir, "config.toml"), []byte(own), 0o600))
 		}
 		if err != nil {
 			return err

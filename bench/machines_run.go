@@ -138,6 +138,9 @@ func (r *fleetRun) close(keep bool) (err error) {
 	if r.model != nil {
 		r.model.Close()
 	}
+	for _, m := range r.machines {
+		m.network.Close()
+	}
 	for _, v := range r.venues {
 		v.Close()
 	}

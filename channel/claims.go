@@ -10,64 +10,64 @@ import (
 // How this process claims the shards of platforms.
 
 // claim claims shards whenever some may be free.
-func (f *Fleet) claim(ctx context.Context) {
+func (d *division) claim(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
-		case <-f.free:
+		case <-d.free:
 		case <-ctx.Done():
 			return
 		}
 		var failed error
-		for _, connector := range f.ready() {
-			failed = errors.Join(failed, f.claimPart(ctx, connector))
+		for _, connector := range d.ready() {
+			failed = errors.Join(failed, d.claimPart(ctx, connector))
 		}
 		switch {
 		case failed == nil:
-			f.unclaimed.End()
+			d.unclaimed.End()
 		case ctx.Err() == nil:
-			f.hub.o.Log.Log(ctx, f.unclaimed.Begin(), "claim_shards_failed", "error", failed)
+			d.hub.o.Log.Log(ctx, d.unclaimed.Begin(), "claim_shards_failed", "error", failed)
 		}
 	}
 }
 
 // ready returns the platforms of which this process claims shards.
-func (f *Fleet) ready() (connectors []string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for connector := range f.platforms {
+func (d *division) ready() (connectors []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for connector := range d.platforms {
 		connectors = append(connectors, connector)
 	}
 	return connectors
 }
 
 // claimPart claims free shards of a platform until this process has its part.
-func (f *Fleet) claimPart(ctx context.Context, connector string) error {
-	all, err := f.shards(ctx, connector)
+func (d *division) claimPart(ctx context.Context, connector string) error {
+	all, err := d.shards(ctx, connector)
 	if err != nil {
 		return err
 	}
-	part, known := f.part(connector, len(all))
+	part, known := d.part(connector, len(all))
 	if !known {
 		return nil
 	}
 	isFree := func(s Shard) bool { return s.Free }
-	isOwn := func(s Shard) bool { return s.Owner == f.lease.ID() }
+	isOwn := func(s Shard) bool { return s.Owner == d.lease.ID() }
 	most := part - count(all, isOwn)
-	if most > 0 && slices.ContainsFunc(all, isFree) && !f.stops.Load() {
-		err := f.lease.Shards().Claim(ctx, connector, most)
+	if most > 0 && slices.ContainsFunc(all, isFree) && !d.stops.Load() {
+		err := d.lease.Shards().Claim(ctx, connector, most)
 		if err == nil {
-			all, err = f.shards(ctx, connector)
+			all, err = d.shards(ctx, connector)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	f.note(connector, slices.DeleteFunc(all, func(s Shard) bool { return !isOwn(s) }))
+	d.note(connector, slices.DeleteFunc(all, func(s Shard) bool { return !isOwn(s) }))
 	return nil
 }
 
-func (f *Fleet) shards(ctx context.Context, connector string) ([]Shard, error) {
-	all, err := f.hub.o.Store.Processes().ListShards(ctx)
+func (d *division) shards(ctx context.Context, connector string) ([]Shard, error) {
+	all, err := d.hub.o.Store.Processes().ListShards(ctx)
 	return slices.DeleteFunc(all, func(s Shard) bool { return s.Connector != connector }), err
 }
 
@@ -82,9 +82,9 @@ func count(all []Shard, of func(Shard) bool) (n int) {
 
 // part returns how many of a platform's shards this process should own: as many as each other one that can receive now. It is not
 // known before the other processes know that this one can.
-func (f *Fleet) part(connector string, shards int) (part int, known bool) {
+func (d *division) part(connector string, shards int) (part int, known bool) {
 	receivers := 0
-	for _, p := range f.lease.All() {
+	for _, p := range d.lease.All() {
 		for _, on := range p.Connectors {
 			switch {
 			case on.Connector != connector || p.Draining:
@@ -92,7 +92,7 @@ func (f *Fleet) part(connector string, shards int) (part int, known bool) {
 				return 0, true
 			case on.Shards > 0:
 				receivers++
-				known = known || p.ID == f.lease.ID()
+				known = known || p.ID == d.lease.ID()
 			}
 		}
 	}
@@ -103,12 +103,12 @@ func (f *Fleet) part(connector string, shards int) (part int, known bool) {
 }
 
 // note notes which shards of a platform this process owns, and continues the conversations of those that are new.
-func (f *Fleet) note(connector string, owned []Shard) {
+func (d *division) note(connector string, owned []Shard) {
 	now := numbersOf(owned)
-	f.mu.Lock()
-	known := f.platforms[connector]
+	d.mu.Lock()
+	known := d.platforms[connector]
 	if known == nil { // it has left the platform
-		f.mu.Unlock()
+		d.mu.Unlock()
 		return
 	}
 	before := numbersOf(known.owned)
@@ -116,19 +116,19 @@ func (f *Fleet) note(connector string, owned []Shard) {
 	known.owned = owned
 	known.tried = true
 	if first || !slices.Equal(before, now) {
-		close(f.changed)
-		f.changed = make(chan struct{})
+		close(d.changed)
+		d.changed = make(chan struct{})
 	}
-	f.mu.Unlock()
+	d.mu.Unlock()
 	gained := slices.DeleteFunc(slices.Clone(now), func(number int) bool { return slices.Contains(before, number) })
 	switch {
 	case first && len(now) == 0:
-		f.hub.o.Log.Info("standing_by", "connector", connector)
+		d.hub.o.Log.Info("standing_by", "connector", connector)
 	case !first && len(gained) > 0:
-		f.hub.o.Log.Info("taking_over", "connector", connector, "shards", gained)
+		d.hub.o.Log.Info("taking_over", "connector", connector, "shards", gained)
 	}
 	if len(gained) > 0 {
-		f.hub.goroutines.start(func() { f.recover(f.hub.life, connector, gained) })
+		d.hub.goroutines.start(func() { d.recover(d.hub.life, connector, gained) })
 	}
 }
 
@@ -140,16 +140,16 @@ func numbersOf(shards []Shard) (numbers []int) {
 }
 
 // recover continues what was left in the conversations of shards.
-func (f *Fleet) recover(ctx context.Context, connector string, shards []int) {
+func (d *division) recover(ctx context.Context, connector string, shards []int) {
 	of := func(conversation string) bool {
-		return connectorOf(conversation) == connector && slices.Contains(shards, f.shardOf(conversation))
+		return connectorOf(conversation) == connector && slices.Contains(shards, d.shardOf(conversation))
 	}
 	for ctx.Err() == nil {
-		err := f.hub.Recover(ctx, of)
+		err := d.hub.Recover(ctx, of)
 		if err == nil || errors.Is(err, ErrClosed) {
 			return
 		}
-		f.hub.o.Log.Debug("recover_failed", "connector", connector, "error", err)
+		d.hub.o.Log.Debug("recover_failed", "connector", connector, "error", err)
 		select {
 		case <-time.After(pollEvery):
 		case <-ctx.Done():

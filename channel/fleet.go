@@ -27,6 +27,7 @@ const (
 // safe for concurrent use.
 type Fleet struct {
 	*asking
+	*division
 
 	hub     *Hub
 	lease   *store.Lease
@@ -35,23 +36,18 @@ type Fleet struct {
 	deposed context.CancelCauseFunc // ends it
 
 	leaving atomic.Bool   // the process takes on nothing new
-	stops   atomic.Bool   // it knows that it is to stop
 	orphans atomic.Bool   // a process may have ended with work that is to be taken over
 	events  signal        // others may have written something
 	members signal        // a process may have joined, left or ended
 	joined  bell          // other processes are there than before
-	free    signal        // shards may have become free
 	leaves  chan struct{} // closed when the process stops and others are there
 
-	mu        sync.Mutex           // guards below
-	reopen    map[string]bool      // conversations to open, by name; true: this process owned them
-	ending    map[string]int       // how much of a conversation of people and its tasks still ends after it was dropped, by its name
-	platforms map[string]*platform // from which the process can receive, by connector
-	changed   chan struct{}        // closed when it owns other shards than before, or has tried to
+	mu     sync.Mutex      // guards below
+	reopen map[string]bool // conversations to open, by name; true: this process owned them
+	ending map[string]int  // how much of a conversation of people and its tasks still ends after it was dropped, by its name
 
-	failing   observe.Incident // the lease cannot be renewed
-	unread    observe.Incident // events cannot be read
-	unclaimed observe.Incident // no shards can be claimed
+	failing observe.Incident // the lease cannot be renewed
+	unread  observe.Incident // events cannot be read
 }
 
 // ErrDrained is the cause of the end of a membership that somebody has asked for.
@@ -63,16 +59,16 @@ func (h *Hub) joinFleet(lease *store.Lease) {
 		return
 	}
 	f := &Fleet{
-		hub: h, lease: lease, events: make(signal, 1), members: make(signal, 1), free: make(signal, 1), leaves: make(chan struct{}),
-		reopen: make(map[string]bool), ending: make(map[string]int), platforms: make(map[string]*platform), changed: make(chan struct{}),
-		asking: &asking{environment: h.environment, requests: lease.Requests(), answerers: map[string]Answerer{commandRequest: h.runAsked}},
+		hub: h, lease: lease, events: make(signal, 1), members: make(signal, 1), leaves: make(chan struct{}),
+		reopen: make(map[string]bool), ending: make(map[string]int),
+		division: newDivision(h, lease), asking: &asking{environment: h.environment, requests: lease.Requests(), answerers: map[string]Answerer{commandRequest: h.runAsked}},
 	}
 	f.member, f.deposed = context.WithCancelCause(h.life)
 	h.fleet = f
 	h.o.Store.Processes().Lost(f.drop)
 	f.limits = &sharing{hub: h, lease: lease, chores: f.DoesChores}
 	h.access.Share(f.limits.takeTurn)
-	for _, run := range []func(context.Context){f.keep, f.look, f.listen, f.claim, f.limits.share} {
+	for _, run := range []func(context.Context){f.keep, f.look, f.listen, f.claim, f.limits.share, f.watchPlatforms} {
 		h.goroutines.start(func() { run(h.life) })
 	}
 }
@@ -226,9 +222,7 @@ func (f *Fleet) Withdraw(ctx context.Context, connector string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, withdrawWithin)
 	defer cancel()
-	f.mu.Lock()
-	delete(f.platforms, connector)
-	f.mu.Unlock()
+	f.quit(connector)
 	f.hub.goroutines.start(func() { f.giveUpPlatform(f.hub.life, connector) })
 	err := f.handOverAll(ctx, func(name string) bool { return connectorOf(name) == connector })
 	if err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
@@ -259,7 +253,15 @@ func (f *Fleet) HandOver(ctx context.Context) error {
 	if errors.Is(context.Cause(f.member), store.ErrEnded) { // it has nothing that it may finish
 		return nil
 	}
-	return f.handOverAll(ctx, func(string) bool { return true })
+	soon, cancel := context.WithTimeout(ctx, withdrawWithin)
+	defer cancel()
+	var wait sync.WaitGroup
+	wait.Go(func() { // what cannot be sent need not be waited for
+		_ = f.handOverAll(soon, func(name string) bool { return f.isFailing(connectorOf(name)) })
+	})
+	err := f.handOverAll(ctx, func(name string) bool { return !f.isFailing(connectorOf(name)) })
+	wait.Wait()
+	return err
 }
 
 // handOverAll hands over the conversations of people that match, and their tasks.

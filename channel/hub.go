@@ -28,6 +28,7 @@ type Options struct {
 	CatchUp    time.Duration // after a start, unanswered messages younger than this are answered; 0: DefaultCatchUp
 	Workers    int           // the most compactions that run at the same time; 0: DefaultWorkers
 	Lease      *store.Lease  // of this process among those that run the bot; nil: there are no others
+	Patience   time.Duration // before a platform that cannot be reached is left to other processes; 0: DefaultPatience
 	Idle       time.Duration // an idle conversation leaves memory after this long; 0: DefaultIdle
 	Log        *slog.Logger  // nil: slog.Default()
 
@@ -70,6 +71,7 @@ func New(o Options) *Hub {
 	o.CatchUp = cmp.Or(o.CatchUp, DefaultCatchUp)
 	o.Workers = cmp.Or(o.Workers, DefaultWorkers)
 	o.Idle = cmp.Or(o.Idle, DefaultIdle)
+	o.Patience = cmp.Or(o.Patience, DefaultPatience)
 	o.Log = cmp.Or(o.Log, slog.Default())
 	env := &environment{
 		o: o, connectors: make(map[string]Connector), slots: make(chan struct{}, o.Workers),

@@ -31,8 +31,13 @@ func (p *process) Name() string { return p.name }
 // startProcess starts a process with one connector on a schema of a database.
 func startProcess(t *testing.T, c *pgtest.Cluster, schema, name string, rules access.Rules) *process {
 	t.Helper()
+	return startProcessAt(t, c.Address("postgres"), schema, name, rules)
+}
+
+func startProcessAt(t *testing.T, address, schema, name string, rules access.Rules) *process {
+	t.Helper()
 	p := &process{connector: new(connector), t: t, name: name}
-	p.store = check.Must(store.Open(t.Context(), store.Options{Postgres: c.Address("postgres"), Schema: schema}))(t)
+	p.store = check.Must(store.Open(t.Context(), store.Options{Postgres: address, Schema: schema}))(t)
 	self := store.Process{Name: fmt.Sprint("host:", name), Connectors: []store.Account{{Connector: name, Shards: store.NotReady}}}
 	lease := check.Must(p.store.Processes().Join(t.Context(), self, channel.LeaseLasts))(t)
 	agent := channel.Agent{Model: &llmtest.Model{Func: billed(10)}, MaxOutput: 500, Policy: compactor.DefaultPolicy}

@@ -3,7 +3,10 @@ package channel
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+
+	"cairn/store"
 )
 
 // Where a platform sends a message to any one of several processes, all of them store messages, and one answers.
@@ -100,7 +103,8 @@ func WhereIs(ctx context.Context, h *Hub, name, id string) (string, error) {
 }
 
 // FirstTo reports whether this process is the first to handle what a platform may send to several, such as a written command that comes
-// as a message and as a mention. id is its own in the conversation.
+// as a message and as a mention. id is its own in the conversation. If the database does not say whether this process was the first, it
+// counts as such: twice is better than never.
 func FirstTo(ctx context.Context, h *Hub, name, id string) (bool, error) {
 	if h.fleet == nil {
 		return true, nil
@@ -109,5 +113,9 @@ func FirstTo(ctx context.Context, h *Hub, name, id string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return records.Inbox().FirstTo(ctx, id)
+	first, err := records.Inbox().FirstTo(ctx, id)
+	if errors.Is(err, store.ErrUnknown) {
+		return true, nil
+	}
+	return first, err
 }

@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/channel/access"
 	"cairn/store"
 	"cairn/testkit/channeltest"
 	"cairn/testkit/check"
+	"cairn/testkit/pgtest"
 	"cairn/testkit/storetest"
 )
 
@@ -45,6 +47,30 @@ func TestWhichProcessesAreConnected(t *testing.T) {
 	check.Equal(t, "beside one that is not stopping", standing(both), [2]string{standsBy, receivesOnly})
 	check.NoError(t, leases[2].End(t.Context()))
 	check.Equal(t, "beside one that is stopping", standing(both), [2]string{})
+}
+
+// A command whose claim is written, and whose answer is lost, is run.
+func TestFirstToWhenTheAnswerIsLost(t *testing.T) {
+	c := pgtest.Shared(t)
+	database := storetest.NewDatabase(t)
+	network := pgtest.NewProxy(t, c)
+	p := startProcessAt(t, network.Address(database), "cairn", "test", access.Rules{})
+	first := func(id string) bool { return check.Must(channel.FirstTo(t.Context(), p.hub, p.place(), id))(t) }
+	check.EqualAll(t, "twice", []bool{first("one"), first("one")}, []bool{true, false})
+	check.NoError(t, c.Run(database, `CREATE FUNCTION cairn.rest() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.5); RETURN NULL; END';
+		CREATE CONSTRAINT TRIGGER rests AFTER INSERT ON cairn.gone DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION cairn.rest()`))
+	db := c.Connect(database, "cairn")
+	defer db.Close()
+	go func() {
+		check.Soon(func() bool {
+			rests := false
+			check.NoError(t, db.QueryRow("SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep')").Scan(&rests))
+			return rests
+		})
+		network.Mute()
+	}()
+	check.That(t, first("two"), "the command is not run")
+	network.Connect()
 }
 
 const (

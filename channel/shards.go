@@ -2,7 +2,6 @@ package channel
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"cairn/store"
@@ -27,12 +26,6 @@ type Shards struct {
 // ShardsOf returns the shards of a connector's platform; h may be nil.
 func ShardsOf(h *Hub, connector string) Shards { return Shards{FleetOf(h), connector} }
 
-// platform is what this process knows of a platform from which it can receive.
-type platform struct {
-	owned []Shard // by this process, ascending
-	tried bool    // the process has tried to claim some
-}
-
 // Divide has this process claim shards of the platform from now on. count is into how many it would divide it; it returns into how many
 // other processes have.
 func (s Shards) Divide(ctx context.Context, count int) (int, error) {
@@ -43,11 +36,7 @@ func (s Shards) Divide(ctx context.Context, count int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	s.fleet.mu.Lock()
-	if s.fleet.platforms[s.connector] == nil {
-		s.fleet.platforms[s.connector] = &platform{}
-	}
-	s.fleet.mu.Unlock()
+	s.fleet.enter(s.connector, count)
 	s.fleet.members.set() // what this process says of itself has changed, too
 	return divided, nil
 }
@@ -58,8 +47,8 @@ func (s Shards) Owned() (owned []Shard, changed <-chan struct{}, alone bool) {
 	if s.fleet == nil {
 		return nil, nil, true
 	}
-	s.fleet.mu.Lock()
-	defer s.fleet.mu.Unlock()
+	s.fleet.division.mu.Lock()
+	defer s.fleet.division.mu.Unlock()
 	if known := s.fleet.platforms[s.connector]; known != nil {
 		owned = known.owned
 	}
@@ -115,36 +104,6 @@ func (s Shards) EndStart(ctx context.Context, bucket int, pause time.Duration) e
 	return s.fleet.lease.Shards().EndStart(ctx, s.connector, bucket, pause)
 }
 
-// receives reports whether the events of a conversation of people come to this process. Where nobody says that only one process may
-// receive, as in a browser, each does.
-func (f *Fleet) receives(conversation string) bool {
-	return f.owns(connectorOf(conversation), f.shardOf(conversation))
-}
-
-func (f *Fleet) shardOf(conversation string) int {
-	if sharded, several := f.hub.connectors[connectorOf(conversation)].(Sharded); several {
-		return sharded.ShardOf(conversation)
-	}
-	return 0
-}
-
-func (f *Fleet) owns(connector string, number int) bool {
-	if !f.isDivided(connector) {
-		return true
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	known := f.platforms[connector]
-	return known != nil && slices.Contains(numbersOf(known.owned), number)
-}
-
-// isDivided reports whether a connector's platform is divided among processes.
-func (f *Fleet) isDivided(connector string) bool {
-	return slices.ContainsFunc(f.lease.All(), func(p store.Process) bool {
-		return slices.ContainsFunc(p.Connectors, func(on store.Account) bool { return on.Connector == connector && !on.Alone })
-	})
-}
-
 // StandBy waits, after Enter, until this process is the one that answers on a platform of one shard.
 func (f *Fleet) StandBy(ctx context.Context, connector string) error {
 	if f == nil {
@@ -172,24 +131,6 @@ func (f *Fleet) Enter(ctx context.Context, connector string) error {
 	}
 }
 
-func (f *Fleet) awaitShards(ctx context.Context, connector string, holds func(*platform) bool) error {
-	for {
-		f.mu.Lock()
-		known := f.platforms[connector]
-		done := known != nil && holds(known)
-		changed := f.changed
-		f.mu.Unlock()
-		if done {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
 // answersElsewhere reports whether another process owns the shard of a conversation of people, or its tasks, or is to.
 func (f *Fleet) answersElsewhere(conversation string) bool {
 	root, _ := store.RootOf(conversation)
@@ -206,13 +147,4 @@ func (f *Fleet) OwnsNone(connector string) bool {
 	}
 	owned, _, _ := Shards{f, connector}.Owned()
 	return len(owned) == 0 && f.othersReceive(connector)
-}
-
-// othersReceive reports whether another process can receive from a platform, as far as this one knows.
-func (f *Fleet) othersReceive(connector string) bool {
-	return slices.ContainsFunc(f.lease.All(), func(p store.Process) bool {
-		return p.ID != f.lease.ID() && !p.Draining && slices.ContainsFunc(p.Connectors, func(on store.Account) bool {
-			return on.Connector == connector && on.Shards != store.NotReady && !on.Alone
-		})
-	})
 }

@@ -56,7 +56,7 @@ type Account struct {
 	Shards    int    `json:"shards"`  // into how many the process would divide the platform; NotReady; 0: of a version that receives everything
 }
 
-// NotReady are the shards of a platform from which a process cannot receive yet.
+// NotReady are the shards of a platform from which a process cannot receive.
 const NotReady = -1
 
 // InUseError means that a process runs which excludes this one.

@@ -86,14 +86,7 @@ func (t *Tx) lockShards(connector string) {
 // the platform is divided: that changes only while no process owns any of them.
 func (o OwnShards) Divide(ctx context.Context, connector string, count int) (divided int, err error) {
 	err = o.lease.store.beside(ctx, func(tx *Tx) {
-		o.lease.changeAccounts(tx, func(all []Account) []Account {
-			for i := range all {
-				if all[i].Connector == connector {
-					all[i].Shards = count
-				}
-			}
-			return all
-		})
+		o.lease.setShards(tx, connector, count)
 		tx.do("INSERT INTO shards (connector, number, count) VALUES (?, 0, ?) ON CONFLICT DO NOTHING", connector, count)
 		tx.lockShards(connector)
 		divided = int(getValue[int64](tx, "SELECT count FROM shards WHERE connector = ? AND number = 0", connector))
@@ -108,6 +101,26 @@ func (o OwnShards) Divide(ctx context.Context, connector string, count int) (div
 		tx.store.engine.notify(tx, true)
 	})
 	return divided, Fail("divide "+connector+" into shards", err)
+}
+
+// Withhold says that this process cannot receive from a platform now. It keeps its shards.
+func (o OwnShards) Withhold(ctx context.Context, connector string) error {
+	return Fail("tell others that "+connector+" cannot be reached", o.lease.store.beside(ctx, func(tx *Tx) {
+		o.lease.setShards(tx, connector, NotReady)
+		tx.store.engine.notify(tx, true)
+	}))
+}
+
+// setShards sets into how many shards this process would divide a platform.
+func (l *Lease) setShards(tx *Tx, connector string, count int) {
+	l.changeAccounts(tx, func(all []Account) []Account {
+		for i := range all {
+			if all[i].Connector == connector {
+				all[i].Shards = count
+			}
+		}
+		return all
+	})
 }
 
 // changeAccounts changes where this process says that it can talk to people.
@@ -134,9 +147,21 @@ func (l *Lease) Withdraw(ctx context.Context, connector string) error {
 func (o OwnShards) Claim(ctx context.Context, connector string, most int) error {
 	return Fail("claim shards of "+connector, o.lease.store.beside(ctx, func(tx *Tx) {
 		tx.lockShards(connector)
-		tx.do(`UPDATE shards SET owner = ?1 WHERE connector = ?2 AND EXISTS (SELECT 1 FROM processes WHERE id = ?1) AND number IN (SELECT number FROM shards
+		if !o.lease.mayReceive(tx, connector) {
+			return
+		}
+		tx.do(`UPDATE shards SET owner = ?1 WHERE connector = ?2 AND number IN (SELECT number FROM shards
 			WHERE connector = ?2 AND owner NOT IN (SELECT id FROM processes) ORDER BY number LIMIT ?3)`, o.lease.id, connector, most)
 	}))
+}
+
+// mayReceive reports whether this process has said that it can receive from a platform, and is not stopping.
+func (l *Lease) mayReceive(tx *Tx, connector string) bool {
+	return slices.ContainsFunc(tx.processes(), func(p Process) bool {
+		return p.ID == l.id && !p.Draining && slices.ContainsFunc(p.Connectors, func(on Account) bool {
+			return on.Connector == connector && on.Shards > 0
+		})
+	})
 }
 
 // Save writes where the next owner of each of some shards continues, by their numbers. What this process does not own stays as

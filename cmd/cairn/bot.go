@@ -46,6 +46,7 @@ type bot struct {
 	upkeepFailure   observe.Incident // of backups and erasure
 	databaseFailure observe.Incident // the database file cannot be checked
 	databaseEvery   time.Duration    // see app
+	patience        time.Duration    // see app
 
 	models   *modelSet
 	tools    *toolbox
@@ -63,7 +64,7 @@ type bot struct {
 // also ends when the database is damaged or gone, with that as its cause.
 func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Settings) access.Rules, connectors ...channel.Connector) (context.Context, *bot, error) {
 	b := &bot{
-		flags: a.flags, started: a.settings, secrets: &a.secrets, web: a.webSide, databaseEvery: a.databaseEvery,
+		flags: a.flags, started: a.settings, secrets: &a.secrets, web: a.webSide, databaseEvery: a.databaseEvery, patience: a.patience,
 		log: log, rules: rules, models: newModelSet(log), tools: new(toolbox),
 	}
 	first, err := b.configured(a.settings)
@@ -175,6 +176,7 @@ func (b *bot) hubOptions(connectors []channel.Connector) channel.Options {
 		Rules:      b.rules(settings),
 		CatchUp:    time.Duration(settings.CatchUp),
 		Workers:    settings.Workers,
+		Patience:   b.patience,
 		Log:        b.log,
 		Hooks: channel.Hooks{
 			Before:     b.propose,

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,17 +54,29 @@ func (b *bot) watchMembership(ctx context.Context) context.Context {
 	return ctx
 }
 
-// run runs the bot, and again each time that others have ended this process because it was frozen or cut off from the database.
+// maxPatience is how long a process tries at most to reach a platform before it leaves that to others. It doubles each time, in case that
+// none of them can.
+const maxPatience = time.Hour
+
+// run runs the bot, and again each time that others have ended this process because it was frozen or cut off from the database, or that
+// it has left to others what it could not reach.
 func (a *app) run(ctx context.Context) error {
 	for {
+		began := time.Now()
 		err := a.runOnce(ctx)
 		switch {
 		case errors.Is(err, channel.ErrDrained):
 			return nil
-		case !errors.Is(err, store.ErrEnded):
+		case !errors.Is(err, store.ErrEnded) && !errors.Is(err, channel.ErrUnreachable):
 			return err
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
+		}
+		if time.Since(began) > maxPatience {
+			a.patience = 0
+		}
+		if errors.Is(err, channel.ErrUnreachable) {
+			a.patience = min(2*cmp.Or(a.patience, channel.DefaultPatience), maxPatience)
 		}
 	}
 }

@@ -37,6 +37,7 @@ type app struct {
 	webSide  *webSide // nil: no web server
 
 	databaseEvery time.Duration // how often a bot checks its database file; 0: every minute
+	patience      time.Duration // see channel.Options
 	terminal      atomic.Pointer[terminal.Terminal]
 }
 

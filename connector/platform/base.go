@@ -96,6 +96,11 @@ func (b *Base) Connected() bool {
 	return !slices.ContainsFunc(b.links(), func(l *Link) bool { return !l.Connected() })
 }
 
+// Unreachable reports whether no connection to the platform is up, and the latest attempts have failed.
+func (b *Base) Unreachable() bool {
+	return !slices.ContainsFunc(b.links(), func(l *Link) bool { return l.Connected() || !l.failing.On() })
+}
+
 // Problem returns what Link.Problem does, of the first link that has one.
 func (b *Base) Problem() string {
 	for _, l := range b.links() {
