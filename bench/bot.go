@@ -15,6 +15,7 @@ import (
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/store"
+	"cairn/testkit/pgtest"
 )
 
 // bot is the real bot, with a real database in a temporary folder.
@@ -74,10 +75,11 @@ func (b *bot) command(ctx context.Context, conversation, text string) (command.A
 	return answer, err
 }
 
-// tempStore is a database in its own folder, which close removes.
+// tempStore is a database in its own folder or on its own server, which close removes.
 type tempStore struct {
 	*store.Store
-	dir string
+	dir    string // empty: on a server
+	remove func() error
 }
 
 // openStore opens a database in a new folder below parent.
@@ -90,7 +92,24 @@ func openStore(ctx context.Context, parent string) (*tempStore, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &tempStore{db, dir}, nil
+	return &tempStore{db, dir, func() error { return os.RemoveAll(dir) }}, nil
+}
+
+// openServed opens a database on a server that it starts.
+func openServed(ctx context.Context) (*tempStore, error) {
+	cluster, err := pgtest.Start()
+	if err != nil {
+		return nil, err
+	}
+	db, err := store.Open(ctx, store.Options{Postgres: cluster.Address("postgres"), Schema: "cairn"})
+	if err != nil {
+		cluster.Stop()
+		return nil, err
+	}
+	return &tempStore{db, "", func() error {
+		cluster.Stop()
+		return nil
+	}}, nil
 }
 
 // conversation returns a conversation with these messages as its past.
@@ -104,7 +123,7 @@ func (t *tempStore) conversation(ctx context.Context, name string, past []store.
 	return conv, err
 }
 
-func (t *tempStore) close() error { return errors.Join(t.Close(), os.RemoveAll(t.dir)) }
+func (t *tempStore) close() error { return errors.Join(t.Close(), t.remove()) }
 
 // sleep waits, or returns the context's error.
 func sleep(ctx context.Context, d time.Duration) error {

@@ -22,15 +22,13 @@ type pace struct {
 	P50   float64 `json:"p50_ms"`
 	P99   float64 `json:"p99_ms"`
 	Asked int     `json:"questions"`
+
+	onSQLite float64 // the median there, in milliseconds, for comparison; 0: this is it
 }
 
 // measurePace fills a database with conversations of so many messages each, and measures how long
 // the questions take in them.
-func measurePace(ctx context.Context, s *screen, all []recording, conversations, messages int, by embeddingServer) (p pace, err error) {
-	db, err := openStore(ctx, "")
-	if err != nil {
-		return p, err
-	}
+func measurePace(ctx context.Context, s *screen, all []recording, conversations, messages int, by embeddingServer, db *tempStore) (p pace, err error) {
 	defer func() { err = errors.Join(err, db.close()) }()
 	f := filler{store: db, random: rand.New(rand.NewPCG(1, 1))}
 	for _, r := range all {

@@ -33,11 +33,13 @@ search also compares these. The texts of DIR are sent to it; OPENAI_API_KEY is i
 
 func newRecall() *benchmark {
 	var rows int
+	var onServer bool
 	var by embeddingServer
 	b := newBenchmark("recall DIR…", "Measure how well and how fast search finds messages", recallHelp, func(ctx context.Context, s *screen, dirs []string) (result, error) {
-		return measureRecall(ctx, s, dirs, rows, by)
+		return measureRecall(ctx, s, dirs, rows, onServer, by)
 	})
 	by.addTo(b)
+	b.Flags().BoolVar(&onServer, "postgres", false, "measure latency on PostgreSQL, too, which the bench starts")
 	b.integer(&rows, "rows", 100_000, ordinaryTalk, 10_000_000, "`N` messages for the latency measurement; 1000000 takes minutes")
 	return b
 }
@@ -82,6 +84,9 @@ func (q quality) mean() quality {
 	return q
 }
 
+// postgresTimes is how much longer than on SQLite a question may take on PostgreSQL: it waits for the server several times.
+const postgresTimes = 3
+
 // recalled is the result.
 type recalled struct {
 	Sets          []figure  `json:"sets"`
@@ -93,7 +98,7 @@ type recalled struct {
 	targets
 }
 
-func measureRecall(ctx context.Context, s *screen, dirs []string, rows int, by embeddingServer) (r recalled, err error) {
+func measureRecall(ctx context.Context, s *screen, dirs []string, rows int, onServer bool, by embeddingServer) (r recalled, err error) {
 	var first []recording
 	for i, dir := range dirs {
 		all, err := readRecordings(dir)
@@ -112,11 +117,29 @@ func measureRecall(ctx context.Context, s *screen, dirs []string, rows int, by e
 		r.Sets = append(r.Sets, figures...)
 	}
 	for _, messages := range []int{ordinaryTalk, rows} {
-		p, err := measurePace(ctx, s, first, rows/messages, messages, by)
+		db, err := openStore(ctx, "")
+		if err != nil {
+			return r, err
+		}
+		p, err := measurePace(ctx, s, first, rows/messages, messages, by, db)
 		if err != nil {
 			return r, err
 		}
 		r.Latency = append(r.Latency, p)
+		if !onServer {
+			continue
+		}
+		db, err = openServed(ctx)
+		if err != nil {
+			return r, err
+		}
+		served, err := measurePace(ctx, s, first, rows/messages, messages, by, db)
+		if err != nil {
+			return r, err
+		}
+		served.Shape += " on PostgreSQL"
+		served.onSQLite = p.P50
+		r.Latency = append(r.Latency, served)
 	}
 	r.judge()
 	return r, nil
@@ -199,6 +222,10 @@ func (r *recalled) judge() {
 		atLeast("recall@10 with a typo", 100*r.Typos.At10, 75),
 	}
 	for _, p := range r.Latency {
+		if p.onSQLite > 0 {
+			r.Targets = append(r.Targets, atMost(p.Shape+", p50 ms", p.P50, postgresTimes*p.onSQLite))
+			continue
+		}
 		r.Targets = append(r.Targets, atMost(p.Shape+", p50 ms", p.P50, 5), atMost(p.Shape+", p99 ms", p.P99, 15))
 	}
 }
