@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +28,7 @@ type fleetResult struct {
 	Speed         float64    `json:"turns_per_second"`
 	CPU           float64    `json:"cpu_ms_per_turn"` // of all processes, without the database
 	Gaps          []gap      `json:"gaps"`
+	Channels      []waited   `json:"channels,omitempty"` // see listed
 	Slowest       []string   `json:"slowest"`
 	Faults        []injected `json:"faults"`
 	Wrong         []string   `json:"wrong"`
@@ -41,6 +43,18 @@ type gap struct {
 	P50       float64 `json:"p50_ms"`
 	P99       float64 `json:"p99_ms"`
 	Max       float64 `json:"max_ms"`
+}
+
+// listed is how many channels are few enough that the result lists them.
+const listed = 40
+
+// waited is how long people of one channel waited for answers.
+type waited struct {
+	Channel   string  `json:"channel"`
+	Questions int     `json:"questions"`
+	P50       float64 `json:"p50_ms"`
+	Max       float64 `json:"max_ms"`
+	During    string  `json:"longest_during"` // the fault that the longest wait met
 }
 
 // failure is a broken promise.
@@ -87,6 +101,9 @@ func (r *fleetRun) result(ctx context.Context, took time.Duration) (f fleetResul
 	f.Speed = float64(turns) / took.Seconds()
 	f.CPU = ms(spent) / float64(max(turns, 1))
 	f.judge()
+	if r.o.conversations <= listed {
+		f.Channels = waitedOf(r.asked, v.answered, r.injected)
+	}
 	for _, q := range slowestOf(r.asked, v.answered) {
 		f.Slowest = append(f.Slowest, fmt.Sprintf("%s q%d in %s:%s waited %v", clockTime(q.at), q.n, q.on, q.place, v.answered[q.n].Sub(q.at).Round(time.Millisecond)))
 		v.in[q.on+":"+q.place] = true
@@ -152,13 +169,7 @@ func gapsOf(asked []question, answered map[int]time.Time, faults []injected) (ga
 		if !there {
 			continue
 		}
-		met := "nothing"
-		for _, f := range faults {
-			if at.After(f.began) && q.at.Before(f.ended.Add(aftermath)) {
-				met = f.name()
-			}
-		}
-		for _, name := range []string{"", met} {
+		for _, name := range []string{"", metBy(q, at, faults)} {
 			took[name] = append(took[name], at.Sub(q.at))
 		}
 	}
@@ -169,6 +180,40 @@ func gapsOf(asked []question, answered map[int]time.Time, faults []injected) (ga
 		return cmp.Or(cmp.Compare(b.Questions, a.Questions), cmp.Compare(a.After, b.After))
 	})
 	return gaps
+}
+
+// metBy returns the latest fault during which a question waited for its answer.
+func metBy(q question, answered time.Time, faults []injected) string {
+	met := "nothing"
+	for _, f := range faults {
+		if answered.After(f.began) && q.at.Before(f.ended.Add(aftermath)) {
+			met = f.name()
+		}
+	}
+	return met
+}
+
+// waitedOf returns how long people waited in each channel.
+func waitedOf(asked []question, answered map[int]time.Time, faults []injected) (all []waited) {
+	took := map[string][]time.Duration{}
+	during := map[string]string{}
+	for _, q := range asked {
+		at, there := answered[q.n]
+		if !there {
+			continue
+		}
+		place := q.on + ":" + q.place
+		wait := at.Sub(q.at)
+		if len(took[place]) == 0 || wait > slices.Max(took[place]) {
+			during[place] = metBy(q, at, faults)
+		}
+		took[place] = append(took[place], wait)
+	}
+	for _, place := range slices.Sorted(maps.Keys(took)) {
+		of := took[place]
+		all = append(all, waited{place, len(of), quantile(of, 0.5), ms(slices.Max(of)), during[place]})
+	}
+	return all
 }
 
 // slowestOf returns the questions that waited longest for their answer.

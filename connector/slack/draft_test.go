@@ -167,7 +167,7 @@ func TestFinishedTextDoesNotWaitForTheLookOfItsDraft(t *testing.T) {
 	r.begin()
 	q := r.question(false)
 	gate := r.connector.api.gates.of("conversations.history")
-	for gate.take(true) == 0 { // the share of the background
+	for gate.take(0, true) == 0 { // the share of the background
 	}
 	w := r.reply(q)
 	w.Show("One ")

@@ -1,6 +1,6 @@
 // Rate limits of the Web API: each method that the bot also calls in the background, or to show a reply while it is written, has a
-// gate. It lets no more requests through than Slack documents, keeps half of them for requests that a person waits for, and
-// obeys a 429.
+// gate. It lets no more requests through than Slack documents, keeps half of them for requests that a person waits for, lets those through
+// first and in order, and obeys a 429.
 
 package slack
 
@@ -8,6 +8,7 @@ import (
 	"context"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -79,21 +80,41 @@ type gate struct {
 	sent      []time.Time // requests within the window, oldest first
 	unawaited []time.Time // those of them that nobody waited for
 	closed    time.Time   // until then Slack refuses requests
+	line      []int       // the tickets of those who wait, not in the background, longest first
+	last      int         // ticket
 }
 
-// take lets a request through and returns 0, or returns after which time to try again.
-func (g *gate) take(inBackground bool) (wait time.Duration) {
+// draw returns a ticket for take.
+func (g *gate) draw() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.last++
+	return g.last
+}
+
+// take lets a request through and returns 0, or returns after which time to try again. Until it is let through, or leave is called, a
+// ticket keeps its place in the line; 0: the request does not wait.
+func (g *gate) take(ticket int, inBackground bool) (wait time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
+	before := slices.Index(g.line, ticket) // how many go first
+	if before < 0 {
+		before = len(g.line)
+		if ticket > 0 && !inBackground {
+			g.line = append(g.line, ticket)
+		}
+	}
 	g.sent = g.recent(g.sent, now)
 	g.unawaited = g.recent(g.unawaited, now)
 	opens := g.closed
 	if inBackground && !opens.IsZero() {
 		opens = opens.Add(yieldTime)
 	}
-	if len(g.sent) >= g.limit {
-		opens = later(opens, g.sent[0].Add(g.window))
+	if over := len(g.sent) + before - g.limit; over >= len(g.sent) {
+		opens = later(opens, now.Add(g.window))
+	} else if over >= 0 {
+		opens = later(opens, g.sent[over].Add(g.window))
 	}
 	if inBackground {
 		opens = later(opens, g.due())
@@ -102,11 +123,23 @@ func (g *gate) take(inBackground bool) (wait time.Duration) {
 	if wait > 0 {
 		return wait
 	}
+	g.remove(ticket)
 	g.sent = append(g.sent, now)
 	if inBackground {
 		g.unawaited = append(g.unawaited, now)
 	}
 	return 0
+}
+
+// leave gives up a place in the line.
+func (g *gate) leave(ticket int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.remove(ticket)
+}
+
+func (g *gate) remove(ticket int) {
+	g.line = slices.DeleteFunc(g.line, func(one int) bool { return one == ticket })
 }
 
 // due returns when the background may make its next request; zero: now.
@@ -148,8 +181,10 @@ func (g *gate) closeFor(d time.Duration) {
 // wait waits until a request may be made.
 func (g *gate) wait(ctx context.Context) error {
 	awaited, inBackground := ctx.Value(backgroundKey{}).(<-chan struct{})
+	ticket := g.draw()
+	defer g.leave(ticket)
 	for {
-		wait := g.take(inBackground)
+		wait := g.take(ticket, inBackground)
 		if wait <= 0 {
 			return nil
 		}
@@ -199,7 +234,7 @@ func (c gatedClient) Do(r *http.Request) (*http.Response, error) {
 		return c.Client.Do(r)
 	}
 	if c.impatient {
-		if wait := gate.take(isBackground(r.Context())); wait > 0 {
+		if wait := gate.take(0, isBackground(r.Context())); wait > 0 {
 			return nil, &slackgo.RateLimitedError{RetryAfter: wait}
 		}
 	} else if err := gate.wait(r.Context()); err != nil {

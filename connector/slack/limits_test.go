@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -71,6 +72,43 @@ func TestAGateKeepsHalfForThoseWhoWait(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		check.Error(t, g.wait(ctx), context.DeadlineExceeded)
+	})
+}
+
+// Those who wait go before the background, and in the order in which they came.
+func TestAGateIsFair(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{tier: tier{limit: 10, background: 5}, window: time.Minute}
+		for range 10 {
+			check.NoError(t, g.wait(t.Context()))
+		}
+		start := time.Now()
+		through := make(chan string, 100)
+		ask := func(ctx context.Context, who string) {
+			go func() {
+				if g.wait(ctx) == nil {
+					through <- who
+				}
+			}()
+			time.Sleep(time.Millisecond)
+		}
+		ask(background(t.Context(), nil), "background")
+		gone, leave := context.WithCancel(t.Context())
+		ask(gone, "gone")
+		for n := range 30 {
+			ask(t.Context(), fmt.Sprint(n))
+		}
+		leave()
+		check.That(t, g.take(0, false) > 0 && g.take(0, true) > 0, "a request overtakes those who wait")
+		for minute, most := range []int{10, 20, 30} {
+			time.Sleep(time.Until(start.Add(time.Duration(minute+1)*time.Minute + time.Second)))
+			for n := 10 * minute; n < most; n++ {
+				who := <-through
+				number, err := strconv.Atoi(who)
+				check.That(t, err == nil && number >= 10*minute && number < most, "%s is let through after %d minutes", who, minute+1)
+			}
+		}
+		check.Equal(t, "then", <-through, "background")
 	})
 }
 
