@@ -212,6 +212,9 @@ func TestComposeFile(t *testing.T) {
 	file := read(t, checkout+"/deploy/compose.yml")
 	checkCompose(t, file)
 	longEnough(t, first(t, `^ +stop_grace_period: (.*)$`, file))
+	for _, page := range []string{"container.md", "operations.md"} {
+		checkRestart(t, read(t, checkout+"/docs/"+page))
+	}
 	check.Contains(t, "volumes", file, "      - cairn:"+first(t, `^VOLUME (.*)$`, read(t, checkout+"/deploy/Containerfile"))+"\n", "\nvolumes:\n  cairn:\n")
 }
 
@@ -243,8 +246,20 @@ func checkCompose(t *testing.T, file string) {
 	check.NoError(t, check.ErrorOf(os.Stat(filepath.Join(checkout, first(t, `^ +dockerfile: (.*)$`, file)))))
 	check.Contains(t, "the file", file, ":"+first(t, `^WORKDIR (/etc.*)$`, read(t, checkout+"/deploy/Containerfile"))+":ro\n", "read_only: true", "no-new-privileges:true", "- ALL")
 	check.That(t, !regexp.MustCompile(`(?m)^( {2})* \S|\t`).MatchString(file), "got an indentation that is not YAML's by two")
+	checkRestart(t, file)
 	source := productSource(t)
 	for _, variable := range regexp.MustCompile(`(?m)^      - ([A-Z_]+)$`).FindAllStringSubmatch(file, -1) {
 		check.That(t, variable[1] == "ALL" || strings.Contains(source, `"`+variable[1]+`"`), "%s is unknown to the program", variable[1])
+	}
+}
+
+// checkRestart checks that containers start again after a restart of Docker or of the machine. By its documentation, on-failure does not:
+// https://docs.docker.com/engine/containers/start-containers-automatically/
+func checkRestart(t *testing.T, text string) {
+	t.Helper()
+	found := regexp.MustCompile(`(?m)(?:^ +restart: |--restart[ =])(\S+)`).FindAllStringSubmatch(text, -1)
+	check.That(t, len(found) > 0, "no restart policy")
+	for _, policy := range found {
+		check.Equal(t, "the restart policy", policy[1], "unless-stopped")
 	}
 }
