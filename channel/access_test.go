@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -243,6 +244,27 @@ func TestPause(t *testing.T) {
 	r.wantAnswer("/resume everywhere", "answering again")
 	r.ask("and now?")
 	check.Len(t, "answers", r.connector.texts(), 3)
+}
+
+// Each turn reads them several times, and so does each conversation that summarizes.
+func TestUnreadablePausesLogOneWarningAndRecover(t *testing.T) {
+	r := newRig(t, echo)
+	log := r.captureLog()
+	ask := func() {
+		for _, where := range []string{"test:1/a", "test:1/b", "test:1/c"} {
+			r.tell(where, "hello", addressed)
+		}
+	}
+	for incident := 1; incident <= 2; incident++ {
+		check.NoError(t, r.store.Pauses().Resume(t.Context(), "")) // the next turn reads them again
+		r.execute("ALTER TABLE pauses RENAME TO elsewhere")
+		ask()
+		r.execute("ALTER TABLE elsewhere RENAME TO pauses")
+		ask()
+		check.Equal(t, "warnings", log.lines(slog.LevelWarn, "read_pause_failed"), incident)
+		check.Equal(t, "ends of incidents", log.lines(slog.LevelInfo, "read_pause_recovered"), incident)
+	}
+	check.Len(t, "requests", r.model.Requests(), 12)
 }
 
 func TestTurnsPerMinute(t *testing.T) {

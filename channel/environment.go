@@ -6,6 +6,7 @@ import (
 
 	"cairn/channel/access"
 	"cairn/channel/task"
+	"cairn/internal/observe"
 	"cairn/store"
 )
 
@@ -21,6 +22,8 @@ type environment struct {
 	goroutines goroutines
 	incident   *incident
 	counters   counters
+
+	unreadPauses observe.Incident // whether the bot is paused cannot be read
 }
 
 func (e *environment) agents() Agents { return Agents{e.o.Agent, e.o.Agents} }

@@ -21,8 +21,13 @@ var errPaused = fmt.Errorf("the bot is paused: %w", compactor.ErrSpent)
 // paused reports whether no model may be called here.
 func (s *site) paused(ctx context.Context) bool {
 	here, all, err := pausedIn(ctx, s.records.Store(), s.account())
-	if err != nil && ctx.Err() == nil {
-		s.log.Warn("read_pause_failed", "error", err)
+	switch {
+	case err == nil:
+		if s.unreadPauses.End() {
+			s.o.Log.Info("read_pause_recovered")
+		}
+	case ctx.Err() == nil:
+		s.log.Log(ctx, s.unreadPauses.Begin(), "read_pause_failed", "error", err)
 	}
 	return here || all
 }
