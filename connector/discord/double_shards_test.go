@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -120,7 +121,12 @@ func TestTheDoubleDividesServersAmongShards(t *testing.T) {
 
 func TestTheDoubleLimitsSessionStarts(t *testing.T) {
 	t.Parallel()
-	v := newDouble(t, discordtest.Options{IdentifyEvery: time.Hour, IdentifyLimit: 4, IdentifyReset: 5 * time.Second, MaxConcurrency: 2, Shards: 4})
+	var passed atomic.Int64 // a duration
+	began := time.Now()
+	v := newDouble(t, discordtest.Options{
+		IdentifyEvery: 5 * time.Second, IdentifyLimit: 5, IdentifyReset: 4 * time.Hour, MaxConcurrency: 2, Shards: 4,
+		StartsClock: func() time.Time { return began.Add(time.Duration(passed.Load())) },
+	})
 	gateway := func() (shards int, limit map[string]int) {
 		found := read[struct {
 			Shards int
@@ -129,11 +135,17 @@ func TestTheDoubleLimitsSessionStarts(t *testing.T) {
 		return found.Shards, found.Limit
 	}
 	shards, limit := gateway()
-	check.That(t, shards == 4 && limit["max_concurrency"] == 2 && limit["total"] == 4 && limit["remaining"] == 4, "got %d shards, %v", shards, limit)
+	check.That(t, shards == 4 && limit["max_concurrency"] == 2 && limit["total"] == 5 && limit["remaining"] == 5, "got %d shards, %v", shards, limit)
 	check.Equal(t, "shard 0", v.hears(0, 4, "READY")[0].Op, opDispatch)
 	check.Equal(t, "shard 1, of the other bucket", v.hears(1, 4, "READY")[0].Op, opDispatch)
 	check.Equal(t, "shard 2, too soon after shard 0", v.hears(2, 4, "READY")[0].Op, opInvalidSession)
 	remain := func() int { _, limit := gateway(); return limit["remaining"] }
+	check.Equal(t, "they remain", remain(), 2)
+	passed.Store(int64(5 * time.Second))
+	check.Equal(t, "shard 2, after five seconds", v.hears(2, 4, "READY")[0].Op, opDispatch)
 	check.Equal(t, "they remain", remain(), 1)
-	check.Require(t, check.Soon(func() bool { return remain() == 4 }), "the limit did not start anew")
+	passed.Store(int64(4*time.Hour - 1))
+	check.Equal(t, "they remain before the end of the span", remain(), 1)
+	passed.Store(int64(4 * time.Hour))
+	check.Equal(t, "they start anew", remain(), 5)
 }

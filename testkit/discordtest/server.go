@@ -39,6 +39,9 @@ type Options struct {
 	GlobalPerSecond int           // REST requests per second; 0: 50
 	Ahead           time.Duration // by how much Discord's clock is ahead of this machine's, in ids, timestamps of messages and Date headers
 
+	// StartsClock is by what IdentifyEvery and IdentifyReset pass; nil: time.Now.
+	StartsClock func() time.Time
+
 	// Forbidden are the privileged intents that are disabled in the developer portal. Requesting one
 	// closes with 4014; without IntentMessageContent REST responses hide content too.
 	Forbidden discordgo.Intent
@@ -57,6 +60,9 @@ func (o *Options) fill() {
 	o.NonceLife = cmp.Or(o.NonceLife, 5*time.Minute)
 	o.IdentifyLimit = cmp.Or(o.IdentifyLimit, 1000)
 	o.IdentifyReset = cmp.Or(o.IdentifyReset, 4*time.Hour)
+	if o.StartsClock == nil {
+		o.StartsClock = time.Now
+	}
 	o.MaxConcurrency = cmp.Or(o.MaxConcurrency, 1)
 	o.ShardMultiple = cmp.Or(o.ShardMultiple, 1)
 	o.ServersPerShard = cmp.Or(o.ServersPerShard, 2500)

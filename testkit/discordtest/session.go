@@ -206,8 +206,9 @@ func (w *world) identified(c *connection, data json.RawMessage) int {
 	}
 	s.intents = *id.Intents
 	bucket := s.shard[0] % w.options.MaxConcurrency // Discord, Gateway: Max Concurrency
-	soon := time.Since(w.lastStart[bucket]) < w.options.IdentifyEvery
-	w.lastStart[bucket] = time.Now()
+	now := w.options.StartsClock()
+	soon := now.Sub(w.lastStart[bucket]) < w.options.IdentifyEvery
+	w.lastStart[bucket] = now
 	if done, code := c.playHandshake(); done {
 		return code
 	}

@@ -20,7 +20,7 @@ func ShardOf(guild string, shards int) int {
 // countIdentify counts an IDENTIFY of any shard; RESUMEs do not count. One too many resets the token (Discord, Gateway: Identifying).
 func (w *world) countIdentify() {
 	if w.identifiesResetAfter() == w.options.IdentifyReset {
-		w.resetAt = time.Now().Add(w.options.IdentifyReset) // that it begins with the first is judgement
+		w.resetAt = w.options.StartsClock().Add(w.options.IdentifyReset) // that it begins with the first is judgement
 	}
 	w.identifies++
 	if w.identifies > w.options.IdentifyLimit {
@@ -30,7 +30,7 @@ func (w *world) countIdentify() {
 
 // identifiesResetAfter returns when the count starts anew (Discord, Gateway: Session Start Limit Structure, reset_after).
 func (w *world) identifiesResetAfter() time.Duration {
-	left := time.Until(w.resetAt)
+	left := w.resetAt.Sub(w.options.StartsClock())
 	if left <= 0 {
 		w.identifies = 0
 		return w.options.IdentifyReset
