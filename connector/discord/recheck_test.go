@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/testkit/channeltest"
 	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
 )
@@ -31,8 +32,13 @@ func TestEventsThatDiscordLostAreNoticed(t *testing.T) {
 
 // A connection may acknowledge each heartbeat and deliver nothing.
 func TestADeafSessionIsReplacedOnce(t *testing.T) {
-	r := newRig(t, discordtest.Options{}, func(d *Discord) { d.RecheckAfter(200*time.Millisecond, 100*time.Millisecond) }).start()
-	ask := func(n int) { r.converse(r.square, "hello", n) }
-	r.ReplacesDeafConnectionOnce(ask, r.Forget, func() { r.connected(2) })
+	r := newRig(t, discordtest.Options{}, func(d *Discord) { d.RecheckAfter(time.Hour, channeltest.RecheckDelay) }).start()
+	r.ReplacesDeafConnectionOnce(channeltest.DeafConnection{
+		Say:      func(int) { r.ask(r.square, "hello") },
+		Answered: func(n int) { r.answersLast(r.square, n, "echo: hello") },
+		Deafen:   r.Forget,
+		Recheck:  func() { r.connector.Link.Recheck() },
+		Replaced: func() { r.connected(2) },
+	})
 	check.Len(t, "connections", r.Connections(), 2)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"cairn/testkit/channeltest"
 	"cairn/testkit/check"
 	"cairn/testkit/slacktest"
 )
@@ -21,11 +22,16 @@ func TestEventsThatSlackLostAreNoticed(t *testing.T) {
 // A socket may answer each PING and deliver nothing.
 func TestADeafSocketIsReplacedOnce(t *testing.T) {
 	r, general, ann := town(t, slacktest.Options{PingEvery: 50 * time.Millisecond}, answerN)
-	r.tune = func(s *Slack) { s.RecheckAfter(200*time.Millisecond, 100*time.Millisecond) }
+	r.tune = func(s *Slack) { s.RecheckAfter(time.Hour, channeltest.RecheckDelay) }
 	r.begin()
 	replaced := func() bool { open := r.w.Sockets(); return len(open) == 1 && open[0].ID == 2 }
-	ask := func(n int) { r.ask(general, ann, n) }
-	r.ReplacesDeafConnectionOnce(ask, func() { r.w.Sockets()[0].Deafen() }, func() { r.eventually("there is another socket", replaced) })
+	r.ReplacesDeafConnectionOnce(channeltest.DeafConnection{
+		Say:      func(n int) { r.say(general, ann, n) },
+		Answered: func(n int) { r.awaitAnswers(general, n) },
+		Deafen:   func() { r.w.Sockets()[0].Deafen() },
+		Recheck:  func() { r.connector.Link.Recheck() },
+		Replaced: func() { r.eventually("there is another socket", replaced) },
+	})
 	check.That(t, replaced(), "there is a third socket")
 }
 

@@ -100,8 +100,12 @@ func (r *rig) place() (general, ann string) {
 // ask tells the bot something and waits for the n-th answer.
 func (r *rig) ask(channelID, user string, n int) {
 	r.T.Helper()
-	r.w.Say(slacktest.Post{Channel: channelID, User: user, Text: mention + fmt.Sprint("question ", n)})
+	r.say(channelID, user, n)
 	r.awaitAnswers(channelID, n)
+}
+
+func (r *rig) say(channelID, user string, n int) {
+	r.w.Say(slacktest.Post{Channel: channelID, User: user, Text: mention + fmt.Sprint("question ", n)})
 }
 
 // awaitAnswers waits for n answers, and sees that there is no other.

@@ -32,32 +32,53 @@ func WrongClock(t *testing.T, test func(t *testing.T, ahead time.Duration) (log,
 	}
 }
 
+// DeafConnection is how to make a connection deliver nothing, and to notice it. The connector rechecks only when Recheck says so: what
+// proves that a connection is deaf then does not depend on how fast the machine is.
+type DeafConnection struct {
+	Say      func(n int) // asks the bot for the n-th time
+	Answered func(n int) // waits for n answers
+	Deafen   func()      // has the latest connection deliver nothing
+	Recheck  func()      // compares with the history, RecheckDelay later
+	Replaced func()      // waits for the second connection
+}
+
+// RecheckDelay is before each recheck. It is also how much later than the last event a message must be, and how old, to prove that a
+// connection is deaf.
+const RecheckDelay = 100 * time.Millisecond
+
 // ReplacesDeafConnectionOnce checks that the program replaces a connection that delivers nothing, and not the next one soon after.
-// ask asks the bot and waits for its n-th answer, deafen has the latest connection deliver nothing, and replaced waits for the
-// second connection.
-func (p *Program) ReplacesDeafConnectionOnce(ask func(n int), deafen, replaced func()) {
+func (p *Program) ReplacesDeafConnectionOnce(c DeafConnection) {
 	p.T.Helper()
-	asked := 1
-	ask(asked)
-	deafen()
-	for range 3 { // a message written right after the last event proves nothing
-		time.Sleep(200 * time.Millisecond)
+	asked := 0
+	ask := func(recheck bool) {
+		p.T.Helper()
 		asked++
-		ask(asked)
-		if strings.Contains(p.Log.String(), "connection_deaf") {
+		c.Say(asked)
+		if recheck {
+			c.Recheck()
+		}
+		c.Answered(asked)
+	}
+	lost := func() {
+		p.T.Helper()
+		time.Sleep(2 * RecheckDelay)
+		ask(true)
+	}
+	replaced := func() int { return strings.Count(p.Log.String(), "connection_deaf") }
+	ask(false)
+	c.Deafen()
+	for range 10 { // an event from before may have arrived late
+		lost()
+		if replaced() > 0 {
 			break
 		}
 	}
-	replaced()
-	asked++
-	ask(asked)
-	deafen()
-	for range 2 {
-		time.Sleep(200 * time.Millisecond)
-		asked++
-		ask(asked)
-	}
-	check.Equal(p.T, "connections that were replaced", strings.Count(p.Log.String(), "connection_deaf"), 1)
+	c.Replaced()
+	ask(false)
+	c.Deafen()
+	lost()
+	lost()
+	check.Equal(p.T, "connections that were replaced", replaced(), 1)
 }
 
 // NamesSilence checks what the program shows of a platform that accepts a connection and then does not go on: the log says what it
