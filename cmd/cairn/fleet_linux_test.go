@@ -226,18 +226,19 @@ func TestDrain(t *testing.T) {
 	p.second.exits(0)
 }
 
-// A process that cannot connect leaves the platform to one that can.
+// A process that cannot connect leaves the platform to one that can, and is not ready.
 func TestProcessThatCannotConnect(t *testing.T) {
 	c := pgtest.New(t)
 	p := newPlatforms(t)
 	model := llmtest.Serve(t, func(x *llmtest.Exchange) { x.Say("Here I am.") })
 	settings := fmt.Sprintf("store = %q\n", c.Address("postgres"))
-	first := p.folder(settings, append(modelAt(model), "SLACK_BOT_TOKEN=xoxb-wrong")...).start("run")
-	first.logs("connector_closed", `"msg":"connected","connector":"discord"`)
+	first := p.folder(settings, append(modelAt(model), "SLACK_BOT_TOKEN=xoxb-wrong")...).start("run", "--health", "127.0.0.1:0")
+	first.logs(`"msg":"connector_closed","connector":"slack"`, `"msg":"connected","connector":"discord"`)
 	second := p.folder(settings, modelAt(model)...).start("run")
 	second.logs(`"msg":"connected","connector":"slack"`, `"msg":"standing_by","connector":"discord"`)
 	p.sayOnBoth("Where are you?")
 	p.answered(second, "Here I am.", 1)
+	p.showsEnded(first, "slack", "Slack rejects the bot token (invalid_auth): ")
 	second.stop()
 	first.stop()
 }

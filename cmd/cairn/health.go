@@ -23,6 +23,7 @@ import (
 
 	"cairn/channel"
 	"cairn/internal/observe"
+	"cairn/internal/secrets"
 	"cairn/store"
 	"cairn/web"
 )
@@ -44,6 +45,7 @@ type health struct {
 	handler    *http.ServeMux     // serves /healthz, /readyz and /metrics
 	probes     singleflight.Group // concurrent requests share one check
 	found      sync.Map           // by name, the latest result: state
+	ended      sync.Map           // connectors that a person has to repair, by name: what to do
 
 	readFailure, writeFailure observe.Incident // incidents of the database
 
@@ -138,16 +140,7 @@ func (h *health) ready(ctx context.Context) state {
 	stats := h.hub.Stats()
 	s.add("process", h.ctx.Err() != nil, "the bot is stopping")
 	for _, connector := range h.connectors {
-		why := "not connected"
-		if problem := connector.Problem(); problem != "" {
-			why += ", " + problem
-		}
-		fleet := channel.FleetOf(h.hub)
-		fails := !connector.Connected() && fleet.Connects(connector)
-		s.add(connector.Name(), fails, why)
-		if standing := fleet.Standing(connector); standing != "" && !fails {
-			s.Parts[len(s.Parts)-1].Why = standing
-		}
+		h.addConnector(&s, connector)
 	}
 	database := h.store.Upkeep()
 	err := database.Damage()
@@ -172,6 +165,31 @@ func (h *health) ready(ctx context.Context) state {
 		s.Parts = append(s.Parts, web.Part{Part: "upkeep", OK: true, Why: "backups or the erasure fail; the log says why"})
 	}
 	return s
+}
+
+// addConnector adds whether a connector is connected, unless another process is in its place. One that has ended fails also then:
+// otherwise nobody would notice before the other process is gone.
+func (h *health) addConnector(s *state, connector outerConnector) {
+	if why, ended := h.ended.Load(connector.Name()); ended {
+		s.add(connector.Name(), true, why.(string))
+		return
+	}
+	why := "not connected"
+	if problem := connector.Problem(); problem != "" {
+		why += ", " + problem
+	}
+	fleet := channel.FleetOf(h.hub)
+	fails := !connector.Connected() && fleet.Connects(connector)
+	s.add(connector.Name(), fails, why)
+	if standing := fleet.Standing(connector); standing != "" && !fails {
+		s.Parts[len(s.Parts)-1].Why = standing
+	}
+}
+
+// noteEnd notes why a connector has ended while the bot runs on.
+func (h *health) noteEnd(connector string, err error) {
+	why := strings.TrimPrefix(fmt.Sprint(err), connector+": ")
+	h.ended.Store(connector, "connector ended: "+secrets.Mask(why)+"; then restart the bot")
 }
 
 // addDatabase adds what an error of the database means, not its content, and logs each incident once.

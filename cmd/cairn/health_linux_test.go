@@ -39,6 +39,14 @@ func get(t *testing.T, url string) (code int, body string) {
 	return resp.StatusCode, string(check.Must(io.ReadAll(resp.Body))(t))
 }
 
+// showsEnded checks that a program is not ready, because a connector has ended, and says what a person has to do.
+func (p *platforms) showsEnded(r *live, connector, why string) {
+	p.t.Helper()
+	code, said := get(p.t, "http://"+p.telling(r)+"/readyz")
+	check.Equal(p.t, "status of /readyz", code, 503)
+	check.Contains(p.t, "what /readyz says", said, `{"part":"`+connector+`","ok":false,"why":"connector ended: `+why, "; then restart the bot")
+}
+
 func TestHealth(t *testing.T) {
 	var broken atomic.Bool
 	p, f, r := served(t, func(x *llmtest.Exchange) {

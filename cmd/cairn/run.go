@@ -121,32 +121,36 @@ func (a *app) runOnce(ctx context.Context) (err error) {
 	} else {
 		bot.answerDashboards()
 	}
-	return serve(ctx, bot.hub, open, grace, log)
+	return serve(ctx, bot.hub, open, grace, log, health.noteEnd)
 }
 
 // overlap is how long a process that stops still receives what people write, while another one connects.
 const overlap = time.Second
 
 // serve runs the connectors until ctx ends, and returns its cause; or until the last of them has
-// stopped, and returns its error. Turns that are running when ctx ends have grace to finish.
-func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace time.Duration, log *slog.Logger) error {
-	closed := make(chan error, len(connectors))
+// stopped, and returns its error. Turns that are running when ctx ends have grace to finish. ended is called with one that stops before.
+func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace time.Duration, log *slog.Logger, ended func(connector string, err error)) error {
+	type closing struct {
+		connector string
+		err       error
+	}
+	closed := make(chan closing, len(connectors))
 	connected, disconnect := context.WithCancel(context.WithoutCancel(ctx))
 	defer disconnect()
 	for _, connector := range connectors {
-		go func() { closed <- runHere(connected, hub, connector) }()
+		go func() { closed <- closing{connector.Name(), runHere(connected, hub, connector, ended)} }()
 	}
 	left := len(connectors)
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-		case err := <-closed:
+		case c := <-closed:
 			left--
 			if left == 0 && ctx.Err() == nil {
-				return err
+				return c.err
 			}
 			if ctx.Err() == nil {
-				log.Error("connector_closed", "error", err)
+				log.Error("connector_closed", "connector", c.connector, "error", c.err)
 			}
 		}
 	}
@@ -185,7 +189,7 @@ func serve(ctx context.Context, hub *channel.Hub, connectors []runner, grace tim
 }
 
 // runHere runs a connector; one of which many processes may run, once this process is one of those that do.
-func runHere(ctx context.Context, hub *channel.Hub, connector runner) error {
+func runHere(ctx context.Context, hub *channel.Hub, connector runner, ended func(connector string, err error)) error {
 	if shared, ok := connector.(sharedConnector); ok {
 		if err := channel.FleetOf(hub).AwaitConnection(ctx, shared); err != nil {
 			return err
@@ -193,6 +197,7 @@ func runHere(ctx context.Context, hub *channel.Hub, connector runner) error {
 	}
 	err := connector.Run(ctx, hub)
 	if ctx.Err() == nil { // a person has to fix something here; others may be able to connect
+		ended(connector.Name(), err)
 		channel.FleetOf(hub).Withdraw(ctx, connector.Name())
 	}
 	return err

@@ -43,11 +43,12 @@ func TestRunWithRejectedTokens(t *testing.T) {
 	first(t, "^cairn: .*(token).*\n\\z", r.errs.String()) // the reason comes last
 	check.Lacks(t, "the output", r.errs.String(), "hush")
 	t.Run("one connector's do not keep the other closed", func(t *testing.T) {
-		r := p.folder("", append(modelAt(modelServer(t, failing["a wrong key"].do)), "DISCORD_TOKEN=hush")...).start("run")
+		r := p.folder("", append(modelAt(modelServer(t, failing["a wrong key"].do)), "DISCORD_TOKEN=hush")...).start("run", "--health", "127.0.0.1:0")
 		r.logs("connector_closed", "model_check_failed", "check OPENAI_API_KEY", `"level":"WARN"`)
 		p.until(r, "the other connector is open", func() bool { return len(p.slack.Sockets()) > 0 })
 		p.sayOnSlack("I prefer coffee.")
 		p.wait(r, p.onSlack, "rejects my API key")
+		p.showsEnded(r, "discord", "the token is refused; check DISCORD_TOKEN: ")
 		r.signal(syscall.SIGINT)
 		r.exits(130)
 		check.Lacks(t, "the output", r.errs.String(), "hush")
@@ -200,7 +201,7 @@ func TestStopWithinTheGrace(t *testing.T) {
 		<-asked
 		ctx, stop := context.WithCancelCause(t.Context())
 		stop(signalled{syscall.SIGTERM})
-		check.Equal(t, "exit code", exitCode(serve(ctx, hub, []runner{connector}, 100*time.Millisecond, log)), 143)
+		check.Equal(t, "exit code", exitCode(serve(ctx, hub, []runner{connector}, 100*time.Millisecond, log, func(string, error) {})), 143)
 		check.NoError(t, db.Close())
 		check.Equal(t, "unanswered turns and replies", f.count("SELECT sum(answered = 0) + (SELECT count(*) FROM outbox) FROM messages"), 1)
 	})
