@@ -66,7 +66,7 @@ func (d *discordSide) shown(place string) (all []shown) {
 }
 
 func manyOnSlack(n int) venue {
-	s := slacktest.New(slacktest.Options{Minute: time.Second, Redeliver: []time.Duration{0, 2 * time.Second, 8 * time.Second}})
+	s := slacktest.New(slacktest.Options{Minute: time.Second})
 	ann := s.AddUser("Ann")
 	ben := s.AddUser("Ben")
 	side := &slackSide{Server: s, people: map[string]string{"Ann": ann, "Ben": ben}}

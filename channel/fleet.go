@@ -40,6 +40,7 @@ type Fleet struct {
 	events  signal        // others may have written something
 	members signal        // a process may have joined, left or ended
 	joined  bell          // other processes are there than before
+	back    bell          // the database can be reached again
 	leaves  chan struct{} // closed when the process stops and others are there
 
 	mu     sync.Mutex      // guards below
@@ -119,6 +120,7 @@ func (f *Fleet) keep(ctx context.Context) {
 		}
 		if f.failing.End() {
 			f.hub.o.Log.Info("renew_lease_recovered")
+			f.back.ring()
 		}
 		over.Reset(time.Until(f.lease.Until()))
 		if f.lease.Self().Draining && f.stops.CompareAndSwap(false, true) {
@@ -133,8 +135,21 @@ func (f *Fleet) keep(ctx context.Context) {
 	}
 }
 
+// Recovered returns a channel that is closed when the database can be reached again; nil, which never is, if there are no other processes.
+func (f *Fleet) Recovered() <-chan struct{} {
+	if f == nil {
+		return nil
+	}
+	return f.back.next()
+}
+
+const retryRenewal = 250 * time.Millisecond // while the lease cannot be renewed
+
 // untilRenewal returns when to renew the lease: earlier if the lease of another process ends before, which probably has failed.
 func (f *Fleet) untilRenewal() time.Duration {
+	if f.failing.On() {
+		return retryRenewal
+	}
 	wait := renewEvery
 	for _, p := range f.lease.All() {
 		if p.ID != f.lease.ID() {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"cairn/store"
 )
@@ -18,9 +19,15 @@ type Shared interface {
 	Receivers() int
 }
 
-// MayReceive reports whether this process can store what it receives from a platform, or nobody else could: when its lease is over and
-// others are there, they should get it.
-func (f *Fleet) MayReceive(connector string) bool { return f.MayAct() || !f.othersReceive(connector) }
+// holdsOn is how long a process that cannot reach the database goes on to receive after the end of its lease. Probably nobody can, and the
+// database is back soon: then it stores what it has received, in order, and no history has to be read.
+const holdsOn = 30 * time.Second
+
+// MayReceive reports whether this process can store what it receives from a platform, or may soon, or nobody else could: when it is cut off
+// for long and others are there, they should get it.
+func (f *Fleet) MayReceive(connector string) bool {
+	return f.MayAct() || f.member.Err() == nil && time.Since(f.lease.Until()) < holdsOn || !f.othersReceive(connector)
+}
 
 // Connects reports whether this process is to be connected to the platform of a connector: because it owns shards, or is one of the
 // oldest that are to be connected and are not stopping.

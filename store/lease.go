@@ -37,10 +37,11 @@ type Lease struct {
 	id    int64
 	lasts time.Duration
 
-	mu     sync.Mutex       // guards below
-	until  time.Time        // by the clock of this process, which is monotonic: never later than the lease ends in the database
-	all    []Process        // oldest first
-	epochs map[string]int64 // of the conversations that the process owns, by the name of the conversation of people
+	mu      sync.Mutex       // guards below
+	until   time.Time        // by the clock of this process, which is monotonic: never later than the lease ends in the database
+	contact time.Time        // since when the lease was renewed in time; zero: from the start
+	all     []Process        // oldest first
+	epochs  map[string]int64 // of the conversations that the process owns, by the name of the conversation of people
 }
 
 // ID returns the number of this process.
@@ -77,13 +78,20 @@ func (l *Lease) Publish(ctx context.Context, settings string) error {
 	}))
 }
 
-// Renew renews the lease, and ends processes whose lease is over; it returns their names. ErrEnded: this one was ended.
+// Renew renews the lease, and ends processes whose lease is over; it returns their names. ErrEnded: this one was ended. After a time in
+// which this process could not reach the database, the others get as long as a lease lasts to renew theirs: they may not have reached it
+// either.
 func (l *Lease) Renew(ctx context.Context) (ended []string, err error) {
 	asked := time.Now()
+	contact := l.inContact(asked)
 	var all []Process
 	err = l.store.beside(ctx, func(tx *Tx) {
 		if !tx.changed("UPDATE processes SET lease_until = "+clock+" + ? WHERE id = ?", l.lasts.Milliseconds(), l.id) {
 			tx.Fail(ErrEnded)
+			return
+		}
+		if asked.Sub(contact) < l.lasts {
+			all = tx.processes()
 			return
 		}
 		ended = listValues[string](tx, "DELETE FROM processes WHERE lease_until < "+clock+" RETURNING name")
@@ -99,8 +107,19 @@ func (l *Lease) Renew(ctx context.Context) (ended []string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.until = asked.Add(l.lasts)
+	l.contact = contact
 	l.all = all
 	return ended, nil
+}
+
+// inContact returns since when the lease was renewed in time, if it is renewed now.
+func (l *Lease) inContact(now time.Time) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now.After(l.until) {
+		return now
+	}
+	return l.contact
 }
 
 // Leave says that this process takes on nothing new.

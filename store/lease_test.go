@@ -64,6 +64,30 @@ func (p *process) endsOthers(want int) {
 	check.Len(p.t, "ended processes", check.Must(p.Renew(ctx))(p.t), want)
 }
 
+// After a time without the database, processes do not end each other: all of them may have been away.
+func TestProcessesSurviveAnOutage(t *testing.T) {
+	const lasts = 300 * time.Millisecond
+	s := storetest.OpenStore(t, t.TempDir())
+	join := func(name string) *store.Lease {
+		return check.Must(s.Processes().Join(ctx, store.Process{Name: name}, lasts))(t)
+	}
+	first := join("first")
+	second := join("second")
+	time.Sleep(lasts + 50*time.Millisecond)
+	renewed := func(l *store.Lease) []string { return check.Must(l.Renew(ctx))(t) }
+	check.EqualAll(t, "ended by the first that is back", renewed(first), nil)
+	check.EqualAll(t, "ended by the second", renewed(second), nil)
+	began := time.Now()
+	var ended []string
+	for len(ended) == 0 { // the second fails
+		time.Sleep(lasts / 10)
+		ended = renewed(first)
+	}
+	check.EqualAll(t, "ended later", ended, []string{"second"})
+	check.That(t, time.Since(began) >= lasts-lasts/10, "it was ended after %v", time.Since(began))
+	check.Error(t, check.ErrorOf(second.Renew(ctx)), store.ErrEnded)
+}
+
 // whatOwnersWrite is what the owner of a conversation writes, in all the ways that the loop and its children have.
 var whatOwnersWrite = map[string]func(c *store.Conversation) error{
 	"deliver": func(c *store.Conversation) error { return check.ErrorOf(c.Inbox().Deliver(ctx, asking(2, "more"))) },

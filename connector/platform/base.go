@@ -160,7 +160,9 @@ func (b *Base) Deliver(ctx context.Context, conversation string, messages ...cha
 
 // Store repeats a call to the hub until it succeeds or is refused, or until ctx or the hub ends. A queue waits for it.
 func (b *Base) Store(ctx context.Context, call func() error) (stored bool) {
-	Retry(ctx, Backoff{First: time.Second, Max: maxPause}, func() (done bool) {
+	back := channel.FleetOf(b.Hub).Recovered()
+	pause := Backoff{First: time.Second, Max: maxPause}
+	try := func() (done bool) {
 		err := call()
 		stored = err == nil || errors.Is(err, channel.ErrRefused)
 		switch {
@@ -174,7 +176,15 @@ func (b *Base) Store(ctx context.Context, call func() error) (stored bool) {
 			b.Log.Log(ctx, b.unsaved.Begin(), "store_message_failed", "error", err)
 		}
 		return stored
-	})
+	}
+	for ctx.Err() == nil && !try() {
+		select {
+		case <-back: // all processes try now, so that what each has received is stored nearly in the order in which people wrote it
+			back = channel.FleetOf(b.Hub).Recovered()
+		case <-time.After(pause.Next()):
+		case <-ctx.Done():
+		}
+	}
 	return stored
 }
 
