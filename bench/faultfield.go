@@ -221,7 +221,7 @@ func (f *faultField) compact(ctx context.Context, name string) (applied bool, er
 		}
 		text := answer.Text
 		if answer.Then != nil {
-			text = answer.Then(ctx)
+			text = answer.Then(ctx).String()
 		}
 		if !strings.Contains(text, "is running already") {
 			applied = strings.HasPrefix(text, "Summarized ") || strings.HasPrefix(text, "Applied ") ||

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/command"
 	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/internal/secrets"
@@ -162,10 +163,7 @@ func literal(arguments string) string {
 }
 
 // Button is a command that a connector shows below a message.
-type Button struct {
-	Label string `json:"label"`
-	Line  string `json:"line"` // "/allow k3f9x"
-}
+type Button = command.Button
 
 // Buttons returns the buttons below a piece; most pieces have none.
 func Buttons(p Piece) []Button {
@@ -175,7 +173,7 @@ func Buttons(p Piece) []Button {
 	}
 	code, language, _ := strings.Cut(id, ".")
 	speaker := sentences.In(language)
-	return []Button{{speaker.Translate("Allow"), "/allow " + code}, {speaker.Translate("Deny"), "/deny " + code}}
+	return []Button{{Label: speaker.Translate("Allow"), Line: "/allow " + code}, {Label: speaker.Translate("Deny"), Line: "/deny " + code}}
 }
 
 // Approvals returns the tool calls that wait for permission in a conversation. A turn makes its calls one after the

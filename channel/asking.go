@@ -207,16 +207,15 @@ func (h *Hub) askOwner(ctx context.Context, name string, who access.Person, line
 		return command.Answer{}, ErrRefused
 	}
 	if conclude != nil {
-		answered.Then = func(ctx context.Context) string {
+		answered.Then = func(ctx context.Context) (final command.Answer) {
 			outcome, err := conclude(ctx)
-			var text string
 			if err == nil {
-				err = json.Unmarshal(outcome, &text)
+				err = json.Unmarshal(outcome, &final)
 			}
 			if err != nil {
-				return h.commandFailed(name, err)
+				return command.Answer{Text: h.commandFailed(name, err)}
 			}
-			return text
+			return final
 		}
 	}
 	return answered.Answer, nil

@@ -43,7 +43,7 @@ func (h *Hub) run(ctx context.Context, name string, who access.Person, line stri
 		answer = command.Answer{Text: h.commandFailed(name, err)}
 	}
 	if then := answer.Then; then != nil {
-		answer.Then = func(ctx context.Context) string { return h.outcome(ctx, name, cmd, then) }
+		answer.Then = func(ctx context.Context) command.Answer { return h.outcome(ctx, name, cmd, then) }
 	}
 	return answer, true, err
 }
@@ -69,12 +69,13 @@ func (h *Hub) execute(ctx context.Context, name string, who access.Person, cmd c
 }
 
 // outcome waits until what a command started has ended, and returns what people read of it.
-func (h *Hub) outcome(ctx context.Context, name string, cmd command.Command, then func(context.Context) string) (text string) {
+func (h *Hub) outcome(ctx context.Context, name string, cmd command.Command, then func(context.Context) command.Answer) (answer command.Answer) {
 	var err error
 	defer func() {
 		if err != nil {
-			text = h.commandFailed(name, err)
+			answer = command.Answer{Text: h.commandFailed(name, err)}
 		}
+		answer.Language = cmp.Or(answer.Language, h.voice(name).language())
 	}()
 	defer h.recoverCommand(name, cmd, &err)
 	return then(ctx)
@@ -155,6 +156,10 @@ func (h commandHost) Remembered(id int64, kind, content string) {
 	h.c.remembered(id, kind, content)
 }
 
+func (h commandHost) ForgetMessage(ctx context.Context, id string) error {
+	return h.c.edits.apply(ctx, change{deleted: []string{id}})
+}
+
 func (h commandHost) Forget(ctx context.Context, who store.Person, in []*store.Conversation) (<-chan error, error) {
 	return erasure{h.hub, who, in}.begin(ctx)
 }
@@ -173,18 +178,18 @@ func (h commandHost) Compact(ctx context.Context, request compactor.Requested) (
 	return h.c.compact(ctx, request)
 }
 
-func (h commandHost) Undo() (compactor.Event, error) { return h.c.undo() }
+func (h commandHost) Undo(only int64) (compactor.Event, error) { return h.c.undo(only) }
 
 func (h commandHost) Rewrite(summary int64, line int, text string, by compactor.Writer) (event compactor.Event, err error) {
 	return h.c.rewrite(summary, line, text, by)
 }
 
-func (h commandHost) Recap(ctx context.Context, who access.Person, focus string) (write func(context.Context) (compactor.Recap, error), allowed bool, err error) {
+func (h commandHost) Recap(ctx context.Context, who access.Person, focus string, from int64) (write func(context.Context) (compactor.Recap, error), allowed bool, err error) {
 	allowed, _, err = h.hub.access.TakeTurn(ctx, []string{who.ID}, true)
 	operator := h.operator()
 	name := h.c.name
 	return func(ctx context.Context) (compactor.Recap, error) { // the conversation may have left memory since
-		return onEngine(ctx, operator, name, func(c *conversation) (compactor.Recap, error) { return c.recap(ctx, focus) })
+		return onEngine(ctx, operator, name, func(c *conversation) (compactor.Recap, error) { return c.recap(ctx, focus, from) })
 	}, allowed, err
 }
 

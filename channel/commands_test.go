@@ -241,7 +241,7 @@ func TestCommands(t *testing.T) {
 		"/forget":    "Give its number",
 		"/forget 99": "This conversation has no memory 99",
 		"/HELP":      "/help",
-		"/undo 3":    "/undo takes no arguments.",
+		"/stop 3":    "/stop takes no arguments.",
 	} {
 		r.wantAnswer(line, want)
 	}

@@ -61,25 +61,25 @@ func (c *conversation) wantSession(ctx context.Context) (wanted, later bool, err
 	return wanted, later, err
 }
 
-// undo reverts the last compaction, then checks whether a level is reached.
-func (l *loop) undo() (event compactor.Event, err error) {
+// undo reverts the last compaction, see compactor.Undo for only, then checks whether a level is reached.
+func (l *loop) undo(only int64) (event compactor.Event, err error) {
 	var failed error
 	err = l.tryDo(func(e *compactor.Compactor) {
-		event, failed = e.Undo(l.life)
+		event, failed = e.Undo(l.life, only)
 		e.Check(l.life)
 	})
 	return event, cmp.Or(err, failed)
 }
 
 // recap writes a summary for one person, which changes nothing.
-func (l *loop) recap(ctx context.Context, focus string) (made compactor.Recap, err error) {
+func (l *loop) recap(ctx context.Context, focus string, from int64) (made compactor.Recap, err error) {
 	defer l.wake() // to save the usage
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.life, cancel)()
 	var write func(context.Context) (compactor.Recap, error)
 	var failed error
-	err = l.tryDo(func(e *compactor.Compactor) { write, failed = e.Recap(l.life, focus) })
+	err = l.tryDo(func(e *compactor.Compactor) { write, failed = e.Recap(l.life, focus, from) })
 	err = cmp.Or(err, failed)
 	if err != nil {
 		return made, err

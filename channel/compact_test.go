@@ -50,14 +50,14 @@ func TestCompactDuringLevelCompaction(t *testing.T) {
 		r.wantAnswer("/context", "a /compact is scheduled after it")
 		if how == "shutdown" {
 			r.stop()
-			check.Contains(t, "answer", answer.Then(t.Context()), want)
+			check.Contains(t, "answer", answer.Then(t.Context()).Text, want)
 			continue
 		}
 		go func() {
 			gate <- good // the level's
 			gate <- ends[how]
 		}()
-		said := answer.Then(t.Context())
+		said := answer.Then(t.Context()).Text
 		ended := append(r.eventsIn(compactor.EventApplied), r.eventsIn(compactor.EventFailed)...)
 		own := ended[len(ended)-1]
 		check.Contains(t, how+": answer", said, want, fmt.Sprintf("#%d to #%d", own.From, own.To))
@@ -183,6 +183,20 @@ func (r *rig) newSession() {
 	r.run("/new")
 	r.waitForReplies()
 	check.NoError(r.t, r.hub.Drain(r.t.Context()))
+}
+
+func TestRecapFromAMessage(t *testing.T) {
+	r := newRig(t, echo)
+	worker := r.withWorker(numberedSummaries)
+	r.askTurns(3, 10)
+	r.says(ada, place, "/recap msg:nothing", "I do not have that message")
+	messages := r.messagesIn(place)
+	from := messages[2]
+	r.finished(r.runAs(ada, place, "/recap msg:"+from.ID))
+	all := worker.Requests()
+	prompt := fmt.Sprint(all[len(all)-1].Messages)
+	check.Contains(t, "what the recap is made of", prompt, messages[2].Text, messages[4].Text)
+	check.Lacks(t, "what the recap is made of", prompt, messages[0].Text)
 }
 
 func TestCompactAndUndo(t *testing.T) {

@@ -194,7 +194,7 @@ func (r *rig) tryCommands(where string, who access.Person, look func(what, text 
 				look(line, answer.Page(page))
 			}
 			if answer.Then != nil {
-				look(line, answer.Then(r.t.Context()))
+				look(line, answer.Then(r.t.Context()).Text)
 			}
 			choices, err := r.hub.Suggest(r.t.Context(), where, who, c.Name, args)
 			check.That(r.t, err == nil, "suggestions for %s: %v", line, err)

@@ -161,7 +161,7 @@ func TestSettingsEditDoesNotStopRecap(t *testing.T) {
 	r.sendNotes(5)
 	answer := r.runAs(ada, place, "/recap")
 	recap := make(chan string)
-	go func() { recap <- answer.Then(t.Context()) }()
+	go func() { recap <- answer.Then(t.Context()).Text }()
 	<-asked
 	r.hub.Renew(access.Rules{})
 	r.waitForReplies()

@@ -108,7 +108,7 @@ func (o Operator) Compact(ctx context.Context, name, focus string, with compacto
 
 // Undo reverts the last compaction.
 func (o Operator) Undo(ctx context.Context, name string) (undone Event, err error) {
-	return onEngine(ctx, o, name, (*conversation).undo)
+	return onEngine(ctx, o, name, func(c *conversation) (Event, error) { return c.undo(0) })
 }
 
 // RewriteLine replaces a line of a summary of a conversation, which people count from 1; an empty text removes it.

@@ -82,7 +82,7 @@ func TestOutcomeOfCommandThatPanics(t *testing.T) {
 		m.on.Store(true)
 		ended, end := context.WithCancel(t.Context())
 		end()
-		check.Equal(t, "the outcome", answer.Then(ended), "That did not work; my log says why. Try again later.")
+		check.Equal(t, "the outcome", answer.Then(ended).Text, "That did not work; my log says why. Try again later.")
 		check.Equal(t, "logged panics", log.count("command_panicked"), 1)
 		m.on.Store(false)
 		r.ask("and now?")

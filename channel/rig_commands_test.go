@@ -165,7 +165,7 @@ func (r *rig) run(line string) string { r.t.Helper(); return r.runAsManager(line
 func (r *rig) finished(answer command.Answer) string {
 	r.t.Helper()
 	if answer.Then != nil {
-		return answer.Then(r.t.Context())
+		return answer.Then(r.t.Context()).Text
 	}
 	return answer.String()
 }

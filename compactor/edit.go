@@ -73,13 +73,16 @@ func ended(prepared []Summary, now transcript.Snapshot) (rows []Summary) {
 // Undo undoes the latest act: a compaction that people, the model or a level set off, with the folds and repairs of its
 // summaries since. While it runs or waits, it is canceled. What an applied one hid is verbatim again, and the rows it replaced
 // are applied again. The memories saved with them stay. The event says what was undone, or, as a noop, why nothing was. An
-// error means that the disk refused and nothing has changed.
-func (c *Compactor) Undo(ctx context.Context) (Event, error) {
+// error means that the disk refused and nothing has changed. Unless only is 0, the act is undone only if a summary with that id is of it.
+func (c *Compactor) Undo(ctx context.Context, only int64) (Event, error) {
 	c.view.reshape(c.meter)
 	if err := c.Reread(ctx); err != nil {
 		return Event{}, fmt.Errorf("undo the latest summary: %w", err)
 	}
 	c.flush(ctx)
+	if only != 0 {
+		return c.undoApplied(ctx, only)
+	}
 	if w := c.queued; w != nil {
 		c.queued = nil
 		e := c.canceled(Summary{Trigger: w.Trigger, Kind: Leaf})
@@ -92,7 +95,7 @@ func (c *Compactor) Undo(ctx context.Context) (Event, error) {
 	if row := c.waitingAct(); row.ID != 0 {
 		return c.cancelSummary(ctx, row)
 	}
-	return c.undoApplied(ctx)
+	return c.undoApplied(ctx, only)
 }
 
 // waitingAct returns the latest summary that is finished but has to wait, unless it was prepared ahead, or follows from others. The
@@ -143,7 +146,7 @@ func (c *Compactor) canceled(row Summary) Event {
 	return c.notify(e)
 }
 
-func (c *Compactor) undoApplied(ctx context.Context) (Event, error) {
+func (c *Compactor) undoApplied(ctx context.Context, only int64) (Event, error) {
 	var l transcript.Undoable
 	before := 0
 	_, err := c.commit(ctx, func(s *transcript.State) (change transcript.Change, err error) {
@@ -153,6 +156,10 @@ func (c *Compactor) undoApplied(ctx context.Context) (Event, error) {
 		}
 		if err != nil || l.Why != "" {
 			return change, err
+		}
+		if only != 0 && !slices.Contains(transcript.IDs(l.Act().Rows), only) {
+			l.Why = reasonOlder
+			return change, nil
 		}
 		undo, cannot := l.Undo(s)
 		if cannot != nil {

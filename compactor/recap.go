@@ -32,9 +32,9 @@ type Recap struct {
 const maxRecap = 350
 
 // Recap returns a function that summarizes the view, with emphasis on focus; the function may run in
-// any goroutine. It takes at most the policy's timeout. If no model can do it in one request, the
+// any goroutine. It begins with the message from, or with the summary that has it; 0: with everything. It takes at most the policy's timeout. If no model can do it in one request, the
 // summaries and an extract of the messages take its place. The function's error is the context's.
-func (c *Compactor) Recap(ctx context.Context, focus string) (func(context.Context) (Recap, error), error) {
+func (c *Compactor) Recap(ctx context.Context, focus string, from int64) (func(context.Context) (Recap, error), error) {
 	if err := c.Reread(ctx); err != nil {
 		return nil, err
 	}
@@ -44,14 +44,18 @@ func (c *Compactor) Recap(ctx context.Context, focus string) (func(context.Conte
 		Row: Summary{Focus: cmp.Or(focus, p.Focus)}, Target: maxRecap, Limit: maxRecap * 3 / 2,
 		MaxCalls: p.MaxTurns, Reasoning: p.Reasoning, Timeout: time.Duration(p.Timeout),
 	}
-	return func(ctx context.Context) (Recap, error) { return recap(ctx, s, c.models.by, a, &c.reports) }, nil
+	return func(ctx context.Context) (Recap, error) { return recap(ctx, s, from, c.models.by, a, &c.reports) }, nil
 }
 
 // recap makes a recap of a view, and reports what a model does in it.
-func recap(ctx context.Context, s view, w *worker.Worker, a worker.Assignment, reports *reports) (r Recap, err error) {
+func recap(ctx context.Context, s view, from int64, w *worker.Worker, a worker.Assignment, reports *reports) (r Recap, err error) {
 	head, items := s.material(s.Shape.ClipTo, 0)
-	texts, hidden := s.summaries()
+	texts, hidden := s.summaries(from)
 	r.Hidden = hidden
+	if from > 0 {
+		head = summarize.EscapeLabels(secrets.Mask(strings.Join(texts, "\n\n")))
+		items = slices.DeleteFunc(items, func(i summarize.Item) bool { return i.To < from })
+	}
 	if len(items)+len(texts) == 0 {
 		return r, nil
 	}
@@ -85,8 +89,11 @@ func recap(ctx context.Context, s view, w *worker.Worker, a worker.Assignment, r
 
 // summaries returns the texts above the messages, oldest first, and how many messages of the
 // conversation are hidden without one.
-func (s view) summaries() (texts []string, hidden int) {
+func (s view) summaries(from int64) (texts []string, hidden int) {
 	add := func(row Summary, ours bool) {
+		if from > 0 && (!ours || row.To < from) {
+			return
+		}
 		if row.Text != "" {
 			texts = append(texts, row.Marked())
 		}
@@ -96,7 +103,7 @@ func (s view) summaries() (texts []string, hidden int) {
 	}
 	for _, e := range s.Past.Entries {
 		add(e.Row, e.Ours)
-		if e.Root {
+		if e.Root && from == 0 {
 			texts = append(texts, s.Head.Inherited.Root.Text)
 		}
 	}

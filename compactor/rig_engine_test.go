@@ -169,7 +169,12 @@ func (w *owner) Request(ctx context.Context) (compactor.Prompt, error) {
 }
 
 func (w *owner) Undo(ctx context.Context) (compactor.Event, error) {
-	return try(w, ctx, w.Compactor.Undo)
+	return w.UndoOnly(ctx, 0)
+}
+
+// UndoOnly undoes the latest act if a summary is of it.
+func (w *owner) UndoOnly(ctx context.Context, only int64) (compactor.Event, error) {
+	return try(w, ctx, func(ctx context.Context) (compactor.Event, error) { return w.Compactor.Undo(ctx, only) })
 }
 
 func (w *owner) StartSession(ctx context.Context) (bool, error) {
@@ -178,7 +183,7 @@ func (w *owner) StartSession(ctx context.Context) (bool, error) {
 
 func (w *owner) Recap(ctx context.Context, focus string) (compactor.Recap, error) {
 	recap, err := try(w, ctx, func(ctx context.Context) (func(context.Context) (compactor.Recap, error), error) {
-		return w.Compactor.Recap(ctx, focus)
+		return w.Compactor.Recap(ctx, focus, 0)
 	})
 	if err != nil {
 		return compactor.Recap{}, err

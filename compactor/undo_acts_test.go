@@ -2,6 +2,7 @@ package compactor_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -127,12 +128,33 @@ func TestUndoAfterACancelUndoesWhatIsApplied(t *testing.T) {
 		_, _ = r.want("")
 		var first, second compactor.Event
 		r.c.do(func() { // before the canceled work has ended
-			first = check.Must(r.c.Compactor.Undo(t.Context()))(t)
-			second = check.Must(r.c.Compactor.Undo(t.Context()))(t)
+			first = check.Must(r.c.Compactor.Undo(t.Context(), 0))(t)
+			second = check.Must(r.c.Compactor.Undo(t.Context(), 0))(t)
 		})
 		check.That(t, first.Stopped, "got %+v, want it canceled", first)
 		check.That(t, !second.Stopped && second.ID == applied.ID, "got %+v undone, want row %d", second, applied.ID)
 		r.waitIdle()
+	})
+}
+
+// A button under a compaction undoes that one alone.
+func TestUndoOfOneCompaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 100_000, &llmtest.Model{Func: goodSummary})
+		var ids []int64
+		for range 2 {
+			r.chat(40)
+			r.compactAndWait()
+			stack := r.c.Status().Stack
+			ids = append(ids, stack[len(stack)-1].ID)
+		}
+		undo := func(id int64) compactor.Event { return check.Must(r.c.UndoOnly(t.Context(), id))(t) }
+		e := undo(ids[0])
+		check.That(t, e.State == compactor.EventNoop && strings.Contains(e.Error, "not the latest"), "an older one: %+v", e)
+		e = undo(ids[1])
+		check.That(t, e.State == compactor.EventUndone && e.ID == ids[1], "the latest: %+v", e)
+		check.Equal(t, "again", undo(ids[1]).State, compactor.EventNoop)
+		check.Equal(t, "now the other one is", undo(ids[0]).State, compactor.EventUndone)
 	})
 }
 
@@ -150,7 +172,7 @@ func TestCanceledRowIsNotWrittenAgain(t *testing.T) {
 				if forgetsFirst {
 					compactor.ForgetFocus(r.c.Compactor)
 				}
-				e := check.Must(r.c.Compactor.Undo(t.Context()))(t)
+				e := check.Must(r.c.Compactor.Undo(t.Context(), 0))(t)
 				check.That(t, e.Stopped, "got %+v, want it canceled", e)
 				if !forgetsFirst {
 					compactor.ForgetFocus(r.c.Compactor)
@@ -227,7 +249,7 @@ func TestRequestAfterACancel(t *testing.T) {
 		_, _ = r.want("")
 		var again *compactor.Progress
 		r.c.do(func() {
-			_ = check.Must(r.c.Compactor.Undo(t.Context()))(t)
+			_ = check.Must(r.c.Compactor.Undo(t.Context(), 0))(t)
 			again = r.c.Compactor.Compact(compactor.Requested{Trigger: compactor.OnManual})
 		})
 		check.Equal(t, "the request", again.Began.State, compactor.EventScheduled)

@@ -37,8 +37,8 @@ var Kinds = func() (names []string) {
 	return names
 }()
 
-// maxContent is the maximum length of a memory, in characters: it is one fact, not a story.
-const maxContent = 1000
+// MaxContent is the maximum length of a memory, in characters: it is one fact, not a story.
+const MaxContent = 1000
 
 // draft is a memory that is not written yet. What its maker leaves out is zero: Reach is "server", SavedAt now.
 type draft struct {
@@ -112,8 +112,8 @@ func checkContent(d *draft) error {
 	if clean.IsResidue(d.Content) {
 		return errors.New("content is only tags or marks: write the memory as one sentence that stands alone")
 	}
-	if n := utf8.RuneCountInString(d.Content); n > maxContent {
-		return fmt.Errorf("content has %d characters, at most %d can be kept: write one fact in one sentence", n, maxContent)
+	if n := utf8.RuneCountInString(d.Content); n > MaxContent {
+		return fmt.Errorf("content has %d characters, at most %d can be kept: write one fact in one sentence", n, MaxContent)
 	}
 	i, err := kindIndex(d.Kind)
 	if err != nil {

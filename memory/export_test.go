@@ -9,7 +9,6 @@ import (
 
 const (
 	Lasting      = lasting
-	MaxContent   = maxContent
 	PassageShown = maxPassage
 	Examined     = examined
 	MaxCached    = maxCached

@@ -57,7 +57,7 @@ func saveTool(worker bool, save func(context.Context, draft) (llm.Result, error)
 			`"also":{"type":"array","items":{"type":"string"},"description":"class words: city"},`+
 			`"supersedes":{"type":"integer","description":"id of the memory it replaces"},`+
 			`"expires":{"type":"string","description":"if it will not last: 2026-05-08, 36h, 3d"}},"required":[%s]}}},"required":["memories"]}`,
-			maxContent, kindsJSON(), required)),
+			MaxContent, kindsJSON(), required)),
 		Run: func(ctx context.Context, arguments json.RawMessage) (llm.Result, error) {
 			return saveItems(ctx, readItems(arguments), save)
 		},

@@ -123,6 +123,11 @@ func (tr Transcript) Message(ctx context.Context, seq int64) (chat.Message, erro
 	return View(ctx, tr.c, fmt.Sprintf("read message %d", seq), func(tx *Tx) chat.Message { return tr.c.Messages(tx).message(seq) })
 }
 
+// Sent returns the message that the platform knows by an id, of a person or the bot. ErrNotFound: there is none, or it was deleted.
+func (tr Transcript) Sent(ctx context.Context, id string) (chat.Message, error) {
+	return View(ctx, tr.c, "find message "+id, func(tx *Tx) chat.Message { return tr.c.Messages(tx).message(tr.placeOf(tx, id)) })
+}
+
 // message reads a message; there must be one.
 func (ms Messages) message(seq int64) chat.Message { return firstOf(ms.tx, ms.read(seq, seq, "")) }
 

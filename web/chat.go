@@ -148,7 +148,7 @@ func (c *chats) post(r *request, b messageNew) (taken messageTaken, err error) {
 		answer, _, err := c.hub.Run(r.Context(), name, owner, b.Text)
 		taken.Answer = answer.String()
 		if answer.Awaited && answer.Then != nil {
-			taken.Answer = answer.Then(r.Context())
+			taken.Answer = answer.Then(r.Context()).String()
 		}
 		return taken, err
 	}

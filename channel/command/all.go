@@ -14,7 +14,10 @@ var all = []Command{
 		Name: "compact", Help: "summarize the older messages now", Restricted: true, opens: true, run: runCompact,
 		Args: []Arg{{Name: "focus", Help: "what to keep in detail"}},
 	},
-	{Name: "undo", Help: "undo the latest summary; memories stay", Restricted: true, opens: true, run: runUndo},
+	{
+		Name: "undo", Help: "undo the latest summary; memories stay", Restricted: true, opens: true, run: runUndo,
+		Args: []Arg{{Name: "number", Help: "only if this is the latest summary", Number: true}},
+	},
 	{
 		Name: "new", Help: "start a new session; the old one is summarized, nothing is lost", Public: true, Restricted: true, run: runNew,
 	},

@@ -22,11 +22,19 @@ type Answer struct {
 
 	Forgets bool // what the person said is being deleted: a connector deletes its own copies too
 
-	// Then, if not nil, waits until what the command started, or ctx, has ended, and returns the text that replaces Text.
-	Then func(ctx context.Context) string `json:"-"`
+	Buttons []Button // shown below; a connector without buttons leaves them out
+
+	// Then, if not nil, waits until what the command started, or ctx, has ended, and returns the answer that replaces this one.
+	Then func(ctx context.Context) Answer `json:"-"`
 
 	// Awaited says that the real answer is what Then returns. Otherwise a connector that shows compactions need not wait for it.
 	Awaited bool
+}
+
+// Button runs a command when somebody presses it. The command decides then who may, and whether there is still something to do.
+type Button struct {
+	Label string `json:"label"` // at most 40 characters
+	Line  string `json:"line"`  // the command, such as "/forget 12"; at most 80 bytes, so that it fits into what platforms keep for the bot
 }
 
 // pageSize is the number of items on a page.

@@ -30,8 +30,19 @@ func (c *Call) Run(ctx context.Context) (Answer, error) {
 		answer = Answer{Text: p.Text, Private: p.Private}
 		err = nil
 	}
-	answer.Text = c.Speaker.Translate(answer.Text)
+	answer = c.translated(answer)
+	if then := answer.Then; then != nil {
+		answer.Then = func(ctx context.Context) Answer { return c.translated(then(ctx)) }
+	}
 	return answer, err
+}
+
+func (c *Call) translated(a Answer) Answer {
+	a.Text = c.Speaker.Translate(a.Text)
+	for i, b := range a.Buttons {
+		a.Buttons[i].Label = c.Speaker.Translate(b.Label)
+	}
+	return a
 }
 
 func (c *Call) run(ctx context.Context) (Answer, error) {

@@ -8,6 +8,7 @@ import (
 
 	"cairn/channel/report"
 	"cairn/channel/sentences"
+	"cairn/chat"
 	"cairn/compactor"
 )
 
@@ -18,18 +19,18 @@ func runCompact(ctx context.Context, c *Call) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	answer := Answer{Then: func(ctx context.Context) string {
+	answer := Answer{Then: func(ctx context.Context) Answer {
 		e, err := outcome(ctx)
 		if err != nil {
-			return c.Speaker.Sayf("The summary is still being written; /context shows when it is applied. Nothing is lost.")
+			return Answer{Text: c.Speaker.Sayf("The summary is still being written; /context shows when it is applied. Nothing is lost.")}
 		}
-		return outcomeWords(c.Speaker, started, e, c.Args)
+		return Answer{Text: outcomeWords(c.Speaker, started, e, c.Args), Buttons: undoButton(e)}
 	}}
 	switch started.State {
 	case compactor.EventNoop:
 		return Answer{Text: notStarted(c.Speaker, started.Error)}, nil
 	case compactor.EventApplied:
-		return Answer{Text: appliedWords(c.Speaker, started, c.Args)}, nil
+		return Answer{Text: appliedWords(c.Speaker, started, c.Args), Buttons: undoButton(started)}, nil
 	case compactor.EventScheduled:
 		answer.Text = "Scheduled: I will start when the current summary is finished. Keep talking; nothing is lost. (If I am restarted before then, ask again.)"
 	default:
@@ -86,8 +87,20 @@ func runNew(ctx context.Context, c *Call) (Answer, error) {
 	return Answer{Text: "A new session. The earlier messages are summarized in the background; nothing is lost, and I can still look them up."}, err
 }
 
+// undoButton is for what a compaction has applied.
+func undoButton(e compactor.Event) []Button {
+	if e.State != compactor.EventApplied || e.ID == 0 {
+		return nil
+	}
+	return []Button{{Label: "Undo", Line: fmt.Sprintf("/undo %d", e.ID)}}
+}
+
 func runUndo(_ context.Context, c *Call) (Answer, error) {
-	e, err := c.Conversation.Undo()
+	only, ok := numberOf(c.Args)
+	if c.Args != "" && !ok {
+		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("Which summary? /undo undoes the latest compaction; /undo 12 only if that has written summary 12."))
+	}
+	e, err := c.Conversation.Undo(only)
 	if e.State == compactor.EventNoop {
 		return Answer{Text: c.Speaker.Sayf("Nothing was undone: %s.", c.Speaker.Say(e.Error))}, err
 	}
@@ -111,7 +124,16 @@ func runUndo(_ context.Context, c *Call) (Answer, error) {
 
 // runRecap writes a summary for one person. It costs as much as a turn, so it counts as one.
 func runRecap(ctx context.Context, c *Call) (Answer, error) {
-	write, allowed, err := c.Conversation.Recap(ctx, c.Who, c.Args)
+	id, focus := cutMessage(c.Args)
+	var from chat.Message
+	var err error
+	if id != "" {
+		from, _, err = c.message(ctx, messagePrefix+id)
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	write, allowed, err := c.Conversation.Recap(ctx, c.Who, focus, from.Seq)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -120,12 +142,12 @@ func runRecap(ctx context.Context, c *Call) (Answer, error) {
 	}
 	return Answer{
 		Text: "Summarizing what I can see; one moment.",
-		Then: func(ctx context.Context) string {
+		Then: func(ctx context.Context) Answer {
 			recap, err := write(ctx)
 			if err != nil {
-				return c.Speaker.Sayf("The recap could not be finished. Nothing has changed; ask again.")
+				return Answer{Text: c.Speaker.Sayf("The recap could not be finished. Nothing has changed; ask again.")}
 			}
-			return recapWords(c.Speaker, recap)
+			return Answer{Text: recapWords(c.Speaker, recap)}
 		},
 		Awaited: true,
 	}, nil

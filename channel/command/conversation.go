@@ -31,6 +31,8 @@ type Conversation interface {
 	// Everywhere searches the conversations that a person may read, of a direct message with them. Its error, if it is a
 	// sentences.Problem, says why it cannot. checked is false if conversations were left out because the platform did not answer.
 	Everywhere(ctx context.Context, who access.Person, q memory.Question) (found []Elsewhere, checked bool, err error)
+	// ForgetMessage deletes a message of a person, by the platform's id, with what is known from it alone.
+	ForgetMessage(ctx context.Context, id string) error
 	// Forget erases a person from conversations, and what their loops hold in memory. The messages are deleted in the background;
 	// done receives the result of that.
 	Forget(ctx context.Context, who store.Person, in []*store.Conversation) (done <-chan error, err error)
@@ -45,13 +47,13 @@ type Window interface {
 	Context(ctx context.Context, speaker sentences.Speaker) (report.Context, error)
 	// Compact requests a compaction, and returns how it starts, and a function that waits for its outcome.
 	Compact(ctx context.Context, request compactor.Requested) (started compactor.Event, outcome func(context.Context) (compactor.Event, error), err error)
-	// Undo reverts the last compaction.
-	Undo() (compactor.Event, error)
+	// Undo reverts the last compaction. Unless only is 0, it does so only if that has applied the summary with this number.
+	Undo(only int64) (compactor.Event, error)
 	// Rewrite replaces a line of a summary, which people count from 1; an empty text removes it.
 	Rewrite(summary int64, line int, text string, by compactor.Writer) (compactor.Event, error)
 	// Recap prepares a summary for a person, which counts as one of their turns; allowed is false if they have none left in this
-	// minute. write may run later, when the conversation is not open any more.
-	Recap(ctx context.Context, who access.Person, focus string) (write func(ctx context.Context) (compactor.Recap, error), allowed bool, err error)
+	// minute. It begins with a message; 0: with all. write may run later, when the conversation is not open any more.
+	Recap(ctx context.Context, who access.Person, focus string, from int64) (write func(ctx context.Context) (compactor.Recap, error), allowed bool, err error)
 	// StartSession requests a new session. wanted is false if this one has no messages yet; later means that it starts once earlier
 	// messages are answered.
 	StartSession(ctx context.Context) (wanted, later bool, err error)

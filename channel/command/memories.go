@@ -11,7 +11,6 @@ import (
 
 	"cairn/channel/sentences"
 	"cairn/chat"
-	"cairn/compactor/summarize"
 	"cairn/memory"
 	"cairn/store"
 )
@@ -32,13 +31,13 @@ func runMemories(ctx context.Context, c *Call) (Answer, error) {
 	switch strings.ToLower(verb) {
 	case "pin":
 		_, err := changeMemory(ctx, c, id, func() error { return ms.Pin(ctx, id, true) })
-		return Answer{Text: fmt.Sprintf("Memory %d is pinned: it neither expires nor fades.", id)}, err
+		return Answer{Text: fmt.Sprintf("Memory %d is pinned: it neither expires nor fades.", id), Buttons: []Button{{"Unpin", fmt.Sprintf("/memories unpin %d", id)}}}, err
 	case "unpin":
 		_, err := changeMemory(ctx, c, id, func() error { return ms.Pin(ctx, id, false) })
 		return Answer{Text: fmt.Sprintf("Memory %d is no longer pinned.", id)}, err
 	case "restore":
 		_, err := changeMemory(ctx, c, id, func() error { return ms.Restore(ctx, id) })
-		return Answer{Text: fmt.Sprintf("Memory %d is restored.", id)}, err
+		return Answer{Text: fmt.Sprintf("Memory %d is restored.", id), Buttons: memoryButtons(id)}, err
 	}
 	return listMemories(ctx, c)
 }
@@ -129,7 +128,7 @@ func changeMemory(ctx context.Context, c *Call, id int64, change func() error) (
 	m := d.Memory
 	ofPerson := c.Who.ID != "" && (c.Who.ID == m.SpeakerID || c.Who.ID == m.AboutID)
 	if err == nil && !ofPerson && !c.Rules.Manages(c.Records.Name(), c.Who) {
-		return m, sentences.NewProblem(fmt.Sprintf("Memory %d did not come from you and is not about you. Ask someone who manages this place.", id))
+		return m, denial(c.Speaker.Say(fmt.Sprintf("Memory %d did not come from you and is not about you. Ask someone who manages this place.", id)))
 	}
 	if err == nil {
 		err = change()
@@ -147,7 +146,7 @@ func changeMemory(ctx context.Context, c *Call, id int64, change func() error) (
 }
 
 func runRemember(ctx context.Context, c *Call) (Answer, error) {
-	text := c.Args
+	id, text := cutMessage(c.Args)
 	w := memory.KeepRequest{Person: c.Who.Name, PersonID: c.Who.ID}
 	on, here, err := memory.Of(c.Records).Shared(ctx)
 	if err != nil {
@@ -164,7 +163,14 @@ func runRemember(ctx context.Context, c *Call) (Answer, error) {
 	if text == "" {
 		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("What should I remember? For example: /remember the standup is at 9:30"))
 	}
-	w.MemoryDraft = summarize.MemoryDraft{Kind: "fact", Content: text}
+	w.Kind = "fact"
+	w.Content = text
+	if id != "" {
+		w, err = rememberMessage(ctx, c, id, text, w)
+		if err != nil {
+			return Answer{}, err
+		}
+	}
 	s, err := memory.Of(c.Records).Keep(ctx, w)
 	out, optedOut := errors.AsType[*memory.OptedOutError](err)
 	wrong, unfit := errors.AsType[*memory.ContentError](err)
@@ -176,19 +182,27 @@ func runRemember(ctx context.Context, c *Call) (Answer, error) {
 	case err != nil:
 		return Answer{}, err
 	case !s.Fresh:
-		return Answer{Text: c.Speaker.Sayf("I already have that as memory %d: %s", s.ID, s.Content)}, nil
+		return Answer{Text: c.Speaker.Sayf("I already have that as memory %d: %s", s.ID, s.Content), Buttons: memoryButtons(s.ID)}, nil
 	}
 	c.Conversation.Remembered(s.ID, s.Kind, s.Content)
 	answer := c.Speaker.Sayf("Saved as memory %d: %s", s.ID, s.Content) // without the secrets in it
 	if w.Server {
 		answer += c.Speaker.Sayf(" All public channels of this server share this memory.")
 	}
-	return Answer{Text: answer}, nil
+	return Answer{Text: answer, Buttons: memoryButtons(s.ID)}, nil
+}
+
+// memoryButtons are for a memory that is known.
+func memoryButtons(id int64) []Button {
+	return []Button{{"Forget", fmt.Sprintf("/forget %d", id)}, {"Pin", fmt.Sprintf("/memories pin %d", id)}}
 }
 
 func runForget(ctx context.Context, c *Call) (Answer, error) {
 	if aboutMe(c.Args) {
 		return runForgetMe(ctx, c)
+	}
+	if message, _ := cutMessage(c.Args); message != "" {
+		return forgetMessage(ctx, c, message)
 	}
 	if c.Args == "" {
 		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("Which memory? Give its number, as /memories shows it: /forget 12. /forget me deletes everything of yours."))
@@ -203,7 +217,7 @@ func runForget(ctx context.Context, c *Call) (Answer, error) {
 	}
 	m, err := changeMemory(ctx, c, id, func() error { return memory.Of(c.Records).Forget(ctx, id) })
 	return Answer{Text: c.Speaker.Sayf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d brings it back; the bot's operator can delete it permanently: cairn memories purge %d",
-		id, m.Content, id, id)}, err
+		id, m.Content, id, id), Buttons: []Button{{"Undo", fmt.Sprintf("/memories restore %d", id)}}}, err
 }
 
 // suggestMemories offers memories with words that begin with what was typed.

@@ -42,19 +42,17 @@ func runPin(ctx context.Context, c *Call) (Answer, error) {
 	if cost.Tokens < cost.Full {
 		answer += "\n" + c.Speaker.Sayf("It is clipped to %d of its %d tokens, because pin_budget allows %d in total.", cost.Tokens, cost.Full, budget)
 	}
-	return Answer{Text: answer}, err
+	return Answer{Text: answer, Buttons: []Button{{"Unpin", fmt.Sprintf("/unpin %d", m.Seq)}}}, err
 }
 
 // pinnable finds the message to pin: by its number, or the newest message of a person.
 func pinnable(ctx context.Context, c *Call) (m chat.Message, err error) {
-	seq, ok := numberOf(c.Args)
+	m, named, err := c.message(ctx, c.Args)
 	if c.Args == "" {
 		m, err = c.Records.Transcript().Newest(ctx)
-	} else if ok {
-		m, err = c.Records.Transcript().Message(ctx, seq)
 	}
 	switch {
-	case c.Args != "" && !ok:
+	case c.Args != "" && !named:
 		return m, sentences.NewProblem(c.Speaker.Sayf("Which message? Give its number: /pin #12. Without a number I pin the newest message."))
 	case errors.Is(err, store.ErrNotFound):
 		return m, sentences.NewProblem("There is no such message in this conversation.")
@@ -73,7 +71,7 @@ func runUnpin(ctx context.Context, c *Call) (Answer, error) {
 	if errors.Is(err, store.ErrNotFound) {
 		return Answer{}, sentences.NewProblem(fmt.Sprintf("Message #%d is not pinned.", seq))
 	}
-	return Answer{Text: fmt.Sprintf("Message #%d is no longer pinned.", seq)}, err
+	return Answer{Text: fmt.Sprintf("Message #%d is no longer pinned.", seq), Buttons: []Button{{"Pin", fmt.Sprintf("/pin %d", seq)}}}, err
 }
 
 func runPins(ctx context.Context, c *Call) (Answer, error) {

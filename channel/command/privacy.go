@@ -100,15 +100,15 @@ func forget(ctx context.Context, c *Call, who store.Person, where string, in []*
 	}
 	return Answer{
 		Text: "I am deleting it in the background; you do not have to wait.", Forgets: true, Awaited: true,
-		Then: func(ctx context.Context) string {
+		Then: func(ctx context.Context) Answer {
 			select {
 			case err := <-done:
 				if err == nil {
-					return c.Speaker.Sayf("Deleted: everything of yours %s. I rewrite summaries that contained it from other people's messages. Within 24 hours it is gone from my files and their backups too. My own answers stay, except answers made without a model that quote you.", c.Speaker.Translate(where))
+					return Answer{Text: c.Speaker.Sayf("Deleted: everything of yours %s. I rewrite summaries that contained it from other people's messages. Within 24 hours it is gone from my files and their backups too. My own answers stay, except answers made without a model that quote you.", c.Speaker.Translate(where))}
 				}
 			case <-ctx.Done():
 			}
-			return c.Speaker.Translate("Not everything is deleted yet; I will continue in the background.")
+			return Answer{Text: c.Speaker.Translate("Not everything is deleted yet; I will continue in the background.")}
 		},
 	}, nil
 }

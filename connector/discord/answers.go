@@ -26,7 +26,7 @@ func (c *commands) showAnswer(ctx context.Context, i interaction, line string, n
 				return err
 			}
 		}
-		return c.followUp(ctx, i, answer.String(), int(discordgo.MessageFlagsEphemeral))
+		return c.followUp(ctx, i, answer.String(), int(discordgo.MessageFlagsEphemeral), answer.Buttons)
 	}
 	first := page(line, answer, n)
 	more := []string(nil)
@@ -34,19 +34,26 @@ func (c *commands) showAnswer(ctx context.Context, i interaction, line string, n
 		pieces := split(answer.String())
 		first = answerPost(pieces[0], 0)
 		more = pieces[1:]
+		if len(more) == 0 {
+			first.add(commandButtons(answer.Buttons)...)
+		}
 	}
 	err := c.rest.do(ctx, call{method: http.MethodPatch, path: c.originalPath(i), body: first, tokenInPath: true})
-	for _, piece := range more {
+	for n, piece := range more {
+		var buttons []channel.Button
+		if n == len(more)-1 {
+			buttons = answer.Buttons
+		}
 		if err == nil {
-			err = c.followUp(ctx, i, piece, i.flags())
+			err = c.followUp(ctx, i, piece, i.flags(), buttons)
 		}
 	}
 	return err
 }
 
 // followUp sends another message about an interaction. Discord accepts no nonce here, so a repetition could post it twice.
-func (c *commands) followUp(ctx context.Context, i interaction, text string, flags int) error {
-	p := answerPost(text, flags)
+func (c *commands) followUp(ctx context.Context, i interaction, text string, flags int, buttons []channel.Button) error {
+	p := answerPost(text, flags, commandButtons(buttons)...)
 	return c.rest.do(ctx, call{method: http.MethodPost, path: c.webhookPath(i), body: p, tokenInPath: true, notIdempotent: true})
 }
 
@@ -74,18 +81,29 @@ func (c *commands) runText(ctx context.Context, name string, m message, in chann
 	first := "" // the id of the answer's first message
 	show := func(ctx context.Context, answer command.Answer) error {
 		pieces := split(answer.Fenced().String())
+		buttons := commandButtons(answer.Buttons)
+		last := len(pieces) - 1
 		to := in.ID
 		key := in.ID
 		if first != "" {
-			if err := c.poster.edit(ctx, place, first, pieces[0], false); err != nil {
+			edited := answerPost(pieces[0], 0)
+			if last == 0 {
+				edited.add(buttons...)
+			}
+			if err := c.poster.change(ctx, place, first, edited); err != nil {
 				return err
 			}
 			pieces = pieces[1:]
+			last--
 			to = ""
 			key = "then " + first
 		}
 		for n, text := range pieces {
-			posted, err := c.poster.create(ctx, place, newPost(place, text, to, nonce("command", name, key, n)), false)
+			post := newPost(place, text, to, nonce("command", name, key, n))
+			if n == last {
+				post.add(buttons...)
+			}
+			posted, err := c.poster.create(ctx, place, post, false)
 			if err != nil {
 				return err
 			}

@@ -73,7 +73,17 @@ func slashCommands() []*discordgo.ApplicationCommand {
 		}
 		commands = append(commands, command)
 	}
-	return commands
+	return append(commands, messageCommands()...)
+}
+
+// messageCommands are the entries in the menu of a message. Discord allows 15 of an app, each without a description (Application Commands:
+// Message Commands).
+func messageCommands() (all []*discordgo.ApplicationCommand) {
+	for _, a := range command.Actions {
+		names := localized(a.Label)
+		all = append(all, &discordgo.ApplicationCommand{Type: discordgo.MessageApplicationCommand, Name: a.Label, NameLocalizations: &names})
+	}
+	return all
 }
 
 // locales are Discord's codes for the languages that the bot speaks.
@@ -112,6 +122,8 @@ type interaction struct {
 		Name     string
 		Options  []option
 		CustomID string `json:"custom_id"` // of a button
+		TargetID string `json:"target_id"` // the message whose menu was used
+		Resolved struct{ Messages map[string]message }
 	}
 }
 
@@ -191,7 +203,24 @@ func (i interaction) person() access.Person {
 	return access.Person{}
 }
 
+// action returns the command of an entry in a message's menu; "/" if this version has no such entry.
+func (i interaction) action() string {
+	for _, a := range command.Actions {
+		if a.Label == i.Data.Name {
+			text := ""
+			if target := i.Data.Resolved.Messages[i.Data.TargetID]; target.Content != nil {
+				text = *target.Content
+			}
+			return a.Line(i.Data.TargetID, text)
+		}
+	}
+	return "/"
+}
+
 func (i interaction) line() string {
+	if i.Data.TargetID != "" {
+		return i.action()
+	}
 	line := "/" + i.Data.Name
 	of, _ := command.Find(i.Data.Name)
 	for _, a := range of.Args {

@@ -67,7 +67,7 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 	r.Invalidate(false) // the next session tries again
 	r.registered()
 	known := r.Commands()
-	check.Equal(t, "commands", len(known), len(command.All))
+	check.Equal(t, "commands", len(known), len(command.All)+len(command.Actions))
 	for i, c := range command.All {
 		check.That(t, known[i].Name == c.Name && known[i].Description == c.Help && len(known[i].Options) == len(c.Args), "%+v is known as %+v", c, known[i])
 		names := *known[i].NameLocalizations
@@ -300,7 +300,7 @@ func TestACompactionIsMarkedOnTheNewestMessage(t *testing.T) {
 	)
 	r.tell("/settings compaction.notify reaction")
 	r.Idle(r.place(r.square))
-	check.HasPrefix(t, "the result", r.tell("/compact").Then(r.ctx), "Summarized")
+	check.HasPrefix(t, "the result", r.tell("/compact").Then(r.ctx).Text, "Summarized")
 	r.until("the mark", func() bool { return len(r.marks(newest)) > 0 && r.count(reactions) > 2 })
 	r.restart() // waits for what still asks
 	check.EqualAll(t, "the marks", r.marks(newest), []string{emoji[channel.ReactionSummarized] + "1"})

@@ -115,7 +115,21 @@ func (p *post) add(buttons ...discordgo.MessageComponent) {
 // page renders page n of a list, with buttons for the previous and the next one.
 func page(line string, answer command.Answer, n int) post {
 	n = min(max(n, 0), answer.Pages()-1)
-	return answerPost(messages.Fit(answer.Page(n)), 0,
+	p := answerPost(messages.Fit(answer.Page(n)), 0,
 		button(sentences.In(answer.Language).Translate(command.TextPrevious), customID(line, n-1), n == 0),
 		button(sentences.In(answer.Language).Translate(command.TextNext), customID(line, n+1), n == answer.Pages()-1))
+	p.add(commandButtons(answer.Buttons)...)
+	return p
+}
+
+const maxButtons = 5 // in a row (Discord, Components: Action Row)
+
+// commandButtons returns buttons that run commands.
+func commandButtons(buttons []channel.Button) (all []discordgo.MessageComponent) {
+	for _, b := range buttons[:min(len(buttons), maxButtons)] {
+		if id := customID(b.Line, 0); id != "" {
+			all = append(all, button(platform.Short(b.Label, 80), id, false))
+		}
+	}
+	return all
 }

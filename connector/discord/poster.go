@@ -37,6 +37,11 @@ func (p *poster) create(ctx context.Context, channel string, message post, once 
 	return created, err
 }
 
+// change replaces a message with its buttons.
+func (p *poster) change(ctx context.Context, channel, id string, message post) error {
+	return p.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: message})
+}
+
 func (p *poster) edit(ctx context.Context, channel, id, text string, once bool) error {
 	return p.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: textPost(text), once: once})
 }

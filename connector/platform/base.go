@@ -262,11 +262,11 @@ func (b *Base) RefuseButton(ctx context.Context, conversation string, show Show)
 }
 
 // showEnd shows what a command has come to, or, when ctx ends before that, what becomes of it.
-func showEnd(ctx context.Context, then func(ctx context.Context) string, show Show) error {
-	text := then(ctx)
+func showEnd(ctx context.Context, then func(ctx context.Context) command.Answer, show Show) error {
+	answer := then(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTimeout)
 	defer cancel()
-	return show(ctx, command.Answer{Text: text})
+	return show(ctx, answer)
 }
 
 // IsCommand reports whether a message is a command to the bot.

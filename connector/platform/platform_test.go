@@ -94,7 +94,11 @@ func TestWhatCannotBeStoredIsTriedAgainAndToldOnce(t *testing.T) {
 
 func TestAShutdownSaysWhatBecomesOfACommand(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	then := func(ctx context.Context) string { cancel(); <-ctx.Done(); return "It goes on in the background." }
+	then := func(ctx context.Context) command.Answer {
+		cancel()
+		<-ctx.Done()
+		return command.Answer{Text: "It goes on in the background."}
+	}
 	shown := ""
 	check.NoError(t, showEnd(ctx, then, func(ctx context.Context, answer command.Answer) error {
 		_, limited := ctx.Deadline()

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,6 +88,7 @@ func (r *commands) onButton(payload json.RawMessage) {
 		User    struct{ ID, Name, Username string }
 		Channel struct{ ID string }
 		Message message
+		Entry   string `json:"callback_id"` // of a message's menu
 		Trigger string `json:"trigger_id"`
 		URL     string `json:"response_url"`
 		Actions []struct {
@@ -97,12 +99,16 @@ func (r *commands) onButton(payload json.RawMessage) {
 	if err := platform.Decode(payload, &p); err != nil || p.Channel.ID == "" || p.URL == "" {
 		return // there is nowhere to answer
 	}
+	who := access.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
+	if p.Type == "message_action" {
+		r.onMenu(p.Entry, p.Channel.ID, p.Message, who, p.Trigger, p.URL)
+		return
+	}
 	var value buttonValue
 	isButton := p.Type == "block_actions" && len(p.Actions) > 0 && strings.HasPrefix(p.Actions[0].ActionID, actionPrefix)
 	known := isButton && json.Unmarshal([]byte(p.Actions[0].Value), &value) == nil && platform.KnowsButton(value.Line)
 	place := r.self.place(p.Channel.ID, value.Thread)
 	thread := r.recent.placeOf(p.Channel.ID, p.Message).Thread
-	who := access.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}
 	c := typed{place: place, line: value.Line, who: who, page: value.Page}
 	show := r.overURL(c, p.URL, thread, false, true)
 	if !known {
@@ -110,6 +116,21 @@ func (r *commands) onButton(payload json.RawMessage) {
 		return
 	}
 	r.start(p.Trigger+p.URL, c, show)
+}
+
+// onMenu runs the command of an entry in a message's menu (reference/interaction-payloads/shortcuts-interaction-payload).
+func (r *commands) onMenu(entry, channel string, m message, who access.Person, trigger, url string) {
+	place := r.recent.placeOf(channel, m)
+	c := typed{place: place, who: who}
+	show := r.overURL(c, url, place.Thread, false, false)
+	id := trigger + url
+	i := slices.IndexFunc(command.Actions, func(a command.Action) bool { return a.Command == entry })
+	if i < 0 {
+		r.base.Command(id, place.String(), runTimeout, nil, func(ctx context.Context) error { return r.base.RefuseButton(ctx, place.String(), show) })
+		return
+	}
+	c.line = command.Actions[i].Line(m.TS, m.Text)
+	r.start(id, c, r.overURL(c, url, place.Thread, false, false))
 }
 
 // overURL answers over a response_url. Only the sender sees the answer, unless it is public. The answer may replace the
@@ -215,6 +236,11 @@ func blocks(c typed, a command.Answer) (text string, all []slackgo.Block) {
 	buttons := pageButtons(c, a)
 	if a.Pages() > 1 && buttons == nil {
 		page = a.String() // the line is too long for a button
+	}
+	for _, b := range a.Buttons {
+		if button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: c.place.Thread}); button != nil {
+			buttons = append(buttons, button)
+		}
 	}
 	for limit := maxBytes; ; limit = limit * 3 / 4 {
 		text, all = sections(platform.Splitter{Limit: limit}.Fit(page))

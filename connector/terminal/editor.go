@@ -203,7 +203,7 @@ func (e *editor) say(ctx context.Context, echoed string, line typed, parseErr er
 	err = e.write(hanging(printable(answer.String()), e.width(), answer.Aligned) + "\n")
 	if answer.Then != nil && answer.Awaited {
 		e.background.Go(func() {
-			text := answer.Then(ctx)
+			text := answer.Then(ctx).String()
 			if ctx.Err() == nil {
 				_ = e.write(wrap(printable(text), e.width()) + "\n")
 			}

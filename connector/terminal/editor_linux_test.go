@@ -157,8 +157,8 @@ func TestEditorLines(t *testing.T) {
 		k.shows(t, "\x1b[B\t", "\n> /context")
 		k.screen.until(t, "no menu", func(screen string) bool { return !strings.Contains(screen, "▸") })
 		k.shows(t, "\r", "stack     empty")
-		k.shows(t, "/und\r", "> /undo") // Enter completes too
-		k.screen.wait(t, "Nothing was undone")
+		k.shows(t, "/sto\r", "> /stop") // Enter completes too
+		k.screen.wait(t, "nothing to stop")
 	})
 	t.Run("an unknown command is refused and not sent", func(t *testing.T) {
 		k.shows(t, "/contxt\r", "Did you\nmean /context?")

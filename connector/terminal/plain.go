@@ -115,7 +115,7 @@ func complete(ctx context.Context, answer command.Answer) string {
 	if answer.Then == nil || !answer.Awaited {
 		return answer.String()
 	}
-	return answer.Then(ctx)
+	return answer.Then(ctx).String()
 }
 
 // inbound returns a message for a line that was just typed.

@@ -44,6 +44,24 @@ func (s *Server) Slash(channel, user, command string, options ...Option) Interac
 	return s.interact(channel, user, kind, func(w *world, _ *Interaction) any { return w.use(command, options) })
 }
 
+// Menu makes a person choose an entry in the menu of a message (Discord, Receiving and Responding: Resolved Data Structure). The message
+// comes with its content, whatever the bot may read otherwise.
+func (s *Server) Menu(channel, user, message, entry string) Interaction {
+	return s.interact(channel, user, discordgo.InteractionApplicationCommand, func(w *world, _ *Interaction) any {
+		target := w.message(channel, message)
+		n := slices.IndexFunc(w.commands, func(c *discordgo.ApplicationCommand) bool {
+			return c.Type == discordgo.MessageApplicationCommand && c.Name == entry
+		})
+		if n < 0 {
+			panic(fmt.Sprintf("discordtest: no entry %q is registered", entry))
+		}
+		return map[string]any{
+			"id": w.commands[n].ID, "name": entry, "type": discordgo.MessageApplicationCommand, "target_id": message,
+			"resolved": map[string]any{"messages": map[string]any{message: target}},
+		}
+	})
+}
+
 // Autocomplete makes a person type in a command's option, the one with Focused.
 func (s *Server) Autocomplete(channel, user, command string, options ...Option) Interaction {
 	kind := discordgo.InteractionApplicationCommandAutocomplete
@@ -124,6 +142,9 @@ func invoker(g *discordgo.Guild, u *discordgo.User) discordgo.Member {
 		m = *known
 	}
 	m.Permissions = cmp.Or(m.Permissions, rolePermissions(g, &m))
+	if g.OwnerID == u.ID { // Discord, Permissions: Permission Hierarchy
+		m.Permissions = discordgo.PermissionAll
+	}
 	return m
 }
 
@@ -133,18 +154,37 @@ func (w *world) putCommands(q query) any {
 	all := []*discordgo.ApplicationCommand{}
 	q.decode(&all)
 	// Discord, Application Commands: Registering a Command.
-	refuseIf(len(all) > 100, &apiError{status: http.StatusBadRequest, code: 30032, message: "Maximum number of application commands reached (100)"})
+	most := map[discordgo.ApplicationCommandType]int{discordgo.ChatApplicationCommand: 100, discordgo.MessageApplicationCommand: 15}
 	used := map[string]bool{}
 	for _, c := range all {
 		c.Type = cmp.Or(c.Type, discordgo.ChatApplicationCommand)
-		checkNamed(used, c.Name, c.Description, c.NameLocalizations, c.DescriptionLocalizations)
-		checkOptions(c.Options)
+		most[c.Type]--
+		refuseIf(most[c.Type] < 0, &apiError{status: http.StatusBadRequest, code: 30032, message: "Maximum number of application commands reached"})
+		if c.Type == discordgo.MessageApplicationCommand {
+			checkMenuEntry(used, c)
+		} else {
+			checkNamed(used, c.Name, c.Description, c.NameLocalizations, c.DescriptionLocalizations)
+			checkOptions(c.Options)
+		}
 		c.ID = w.newID()
 		c.Version = w.newID()
 		c.ApplicationID = w.bot.ID
 	}
 	w.commands = all
 	return all
+}
+
+// checkMenuEntry: Discord, Application Commands: Application Command Naming; Message Commands.
+func checkMenuEntry(used map[string]bool, c *discordgo.ApplicationCommand) {
+	refuseIf(c.Description != "" || c.DescriptionLocalizations != nil, invalid("description", "APPLICATION_COMMAND_DESCRIPTION_NOT_ALLOWED", "Context menu commands cannot have description"))
+	refuseIf(len(c.Options) > 0, invalid("options", "APPLICATION_COMMAND_OPTIONS_NOT_ALLOWED", "Context menu commands cannot have options"))
+	for locale, name := range localized(c.Name, c.NameLocalizations) {
+		n := len([]rune(name))
+		refuseIf(n < 1 || n > 32, invalid("name", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 32 in length."))
+		key := "menu " + string(locale) + "/" + name
+		refuseIf(used[key], invalid("name", "APPLICATION_COMMANDS_DUPLICATE_NAME", "Application command names must be unique"))
+		used[key] = true
+	}
 }
 
 // nameForm: Discord, Application Commands: Application Command Naming. It is so large that it is compiled on first use.

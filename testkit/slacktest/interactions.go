@@ -64,6 +64,28 @@ func (s *Server) Press(channel, ts, person, actionID string) string {
 	return url
 }
 
+// Menu makes a person choose an entry in the menu of a message, by its callback_id
+// (reference/interaction-payloads/shortcuts-interaction-payload; interactivity/implementing-shortcuts#messages). It returns the response_url.
+func (s *Server) Menu(channel, ts, person, entry string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.mustChannelLocked(channel)
+	u := s.mustUserLocked(person)
+	i := slices.IndexFunc(c.messages, func(m *Message) bool { return m.TS == ts && !m.Deleted && m.OnlyFor == "" })
+	if i < 0 {
+		panic("slacktest: no message " + ts + " with a menu")
+	}
+	url := s.responseURLLocked(c.id, u.ID, nil)
+	s.deliverLocked(kindInteractive, "", loopback.Encode(map[string]any{
+		"type": "message_action", "token": "verification", "callback_id": entry, "action_ts": s.tsLocked(), "trigger_id": s.idLocked("trigger."),
+		"response_url": url, "message_ts": ts, "message": s.objectLocked(c.messages[i], false),
+		"user":    map[string]string{"id": u.ID, "username": u.Name, "name": u.Name, "team_id": TeamID},
+		"team":    map[string]string{"id": TeamID, "domain": "slacktest"},
+		"channel": map[string]string{"id": c.id, "name": c.name},
+	}))
+	return url
+}
+
 func (m *Message) button(actionID string) slack.BlockAction {
 	var blocks slack.Blocks
 	_ = json.Unmarshal(m.Blocks, &blocks) // validated when they were posted

@@ -1,0 +1,111 @@
+// What people can do about one message, which they choose in its menu, or name by its number.
+
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"cairn/channel/sentences"
+	"cairn/chat"
+	"cairn/llm"
+	"cairn/memory"
+	"cairn/store"
+)
+
+// Action is an entry in the menu of a message: a command about that message.
+type Action struct {
+	Command string // the name of the command, and the id of the entry
+	Label   string // of the entry, in English: at most 24 characters
+	Help    string // at most 100 characters
+}
+
+// Actions are the entries in the menu of a message.
+var Actions = []Action{
+	{"remember", "Remember this", "save this message as a memory"},
+	{"pin", "Pin this", "keep this message in the prompt when older ones are summarized"},
+	{"recap", "Recap from here", "summarize what was said from this message on, for you"},
+	{"forget", "Forget this", "delete this message from what I keep; it stays visible here"},
+}
+
+// messagePrefix begins an argument that names a message by the platform's id.
+const messagePrefix = "msg:"
+
+// Line returns the command of an entry about a message, by the platform's id. text is what it says, in case that the bot has not read it.
+func (a Action) Line(id, text string) string {
+	line := "/" + a.Command + " " + messagePrefix + id
+	if a.Command == "remember" {
+		line += " " + strings.Join(strings.Fields(text), " ")
+	}
+	return strings.TrimSpace(line)
+}
+
+// cutMessage splits a message's platform id from the rest of the arguments; "": they do not begin with one.
+func cutMessage(args string) (id, rest string) {
+	word, rest := cutWord(args)
+	id, found := strings.CutPrefix(word, messagePrefix)
+	if !found {
+		return "", args
+	}
+	return id, rest
+}
+
+// message finds the message that an argument names: by its number, "12" or "#12", or by the platform's id. named is false if the argument
+// names none. The error is a sentences.Problem if there is no such message.
+func (c *Call) message(ctx context.Context, argument string) (m chat.Message, named bool, err error) {
+	id, _ := cutMessage(argument)
+	seq, isNumber := numberOf(argument)
+	switch {
+	case id != "":
+		m, err = c.Records.Transcript().Sent(ctx, id)
+	case isNumber:
+		m, err = c.Records.Transcript().Message(ctx, seq)
+	default:
+		return m, false, nil
+	}
+	switch {
+	case errors.Is(err, store.ErrNotFound) && id != "":
+		err = sentences.NewProblem("I do not have that message: I have not read it, or it was deleted.")
+	case errors.Is(err, store.ErrNotFound):
+		err = sentences.NewProblem("There is no such message in this conversation.")
+	}
+	return m, true, err
+}
+
+// rememberMessage saves what a message says. text is that, in case that the bot has not read it; then the person who asks is its source.
+func rememberMessage(ctx context.Context, c *Call, id, text string, w memory.KeepRequest) (memory.KeepRequest, error) {
+	m, err := c.Records.Transcript().Sent(ctx, id)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		w.Content = chat.Excerpt(text, memory.MaxContent-1)
+		return w, nil
+	case err != nil:
+		return w, err
+	}
+	w.Content = chat.Excerpt(cmp.Or(m.Text, text), memory.MaxContent-1)
+	w.Messages = []int64{m.Seq}
+	if m.Role == llm.RoleUser {
+		w.Person = m.Author
+		w.PersonID = m.AuthorID
+	}
+	return w, nil
+}
+
+// forgetMessage deletes a message of a person as if it was deleted on the platform: its author and managers may.
+func forgetMessage(ctx context.Context, c *Call, id string) (Answer, error) {
+	m, _, err := c.message(ctx, messagePrefix+id)
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case m.Role != llm.RoleUser:
+		return Answer{}, sentences.NewProblem("That is one of my own messages. I can forget those of people.")
+	case (c.Who.ID == "" || m.AuthorID != c.Who.ID) && !c.Rules.Manages(c.Records.Name(), c.Who):
+		return Answer{}, denial("That message is not yours. Ask its author, or someone who manages this place.")
+	}
+	if err := c.Conversation.ForgetMessage(ctx, id); err != nil {
+		return Answer{}, err
+	}
+	return Answer{Text: "I have deleted that message from what I keep, and what I knew from it alone. Here it stays visible until its author deletes it."}, nil
+}

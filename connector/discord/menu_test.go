@@ -1,0 +1,92 @@
+// The menu of a message, and buttons under answers.
+
+package discord
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/bwmarrin/discordgo"
+
+	"cairn/channel/command"
+	"cairn/testkit/check"
+	"cairn/testkit/discordtest"
+)
+
+// buttonsOf returns the ids of the buttons under an answer, by their labels.
+func buttonsOf(t testing.TB, m *discordtest.Message) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, raw := range m.Components {
+		var row struct{ Components []discordgo.Button }
+		check.NoError(t, json.Unmarshal(raw, &row))
+		for _, b := range row.Components {
+			all[b.Label] = b.CustomID
+		}
+	}
+	return all
+}
+
+// press clicks a button under the answer of an interaction, and waits for what it becomes.
+func (r *rig) press(user string, i discordtest.Interaction, label, want string) discordtest.Interaction {
+	r.T.Helper()
+	id := buttonsOf(r.T, i.Answer)[label]
+	check.Require(r.T, id != "", "there is no button %s under %+v", label, i.Answer)
+	click := r.Click(r.square, user, i.Answer.ID, id)
+	changed := check.Soon(func() bool { return strings.Contains(r.Interaction(i.ID).Answer.Content, want) })
+	check.Require(r.T, changed, "%s: the answer is %+v, and beside it %+v", label, r.Interaction(i.ID).Answer, r.Interaction(click.ID).Followups)
+	return r.Interaction(i.ID)
+}
+
+func TestTheMenuOfAMessage(t *testing.T) {
+	r := newRig(t, discordtest.Options{})
+	ben := r.User("ben")
+	r.start().registered()
+	said := r.Say(r.square, ben.ID, "The launch is on Friday.")
+	r.heard(r.place(r.square), 1)
+	choose := func(user, entry string) discordtest.Interaction {
+		t.Helper()
+		i := r.answered(r.Menu(r.square, user, said.ID, entry))
+		check.That(t, ephemeral(i.Answer), "all see %q", i.Answer.Content)
+		return i
+	}
+	i := choose(r.ann.ID, "Remember this")
+	check.Contains(t, "it is saved", i.Answer.Content, "Saved as memory 1: The launch is on Friday.")
+	check.Contains(t, "whose memory it is", r.tell("/memories about:ben").String(), "The launch is on Friday.")
+	i = r.press(r.ann.ID, i, "Forget", "Memory 1 is forgotten")
+	i = r.press(r.ann.ID, i, "Undo", "Memory 1 is restored")
+	r.press(r.ann.ID, i, "Pin", "Memory 1 is pinned")
+
+	check.Contains(t, "who may not pin", choose(ben.ID, "Pin this").Answer.Content, "only for people who manage this place")
+	i = choose(r.ann.ID, "Pin this")
+	check.Contains(t, "it is pinned", i.Answer.Content, "Message #1 is pinned")
+	r.press(r.ann.ID, i, "Unpin", "Message #1 is no longer pinned")
+
+	other := r.User("eve")
+	check.Contains(t, "who may not forget it", choose(other.ID, "Forget this").Answer.Content, "That message is not yours")
+	check.Contains(t, "his own", choose(ben.ID, "Forget this").Answer.Content, "I have deleted that message")
+	check.Contains(t, "again", choose(r.ann.ID, "Forget this").Answer.Content, "I do not have that message")
+	check.Lacks(t, "what is left", r.tell("/memories").String(), "Friday")
+}
+
+// A message that the bot has not read comes with its text.
+func TestTheMenuOfAnUnknownMessage(t *testing.T) {
+	r := newRig(t, discordtest.Options{}, func(d *Discord) { d.shards.mentionOnly = true })
+	r.start().registered()
+	said := r.Say(r.square, r.ann.ID, "The key is under the mat.")
+	i := r.answered(r.Menu(r.square, r.ann.ID, said.ID, "Remember this"))
+	check.Contains(t, "it is saved", i.Answer.Content, "Saved as memory 1: The key is under the mat.")
+	i = r.answered(r.Menu(r.square, r.ann.ID, said.ID, "Recap from here"))
+	check.Contains(t, "a recap", i.Answer.Content, "I do not have that message")
+}
+
+func TestEachEntryOfTheMenuIsRegistered(t *testing.T) {
+	r := newRig(t, discordtest.Options{}).start().registered()
+	known := r.Commands()[len(command.All):]
+	check.Equal(t, "entries", len(known), len(command.Actions))
+	for i, a := range command.Actions {
+		names := *known[i].NameLocalizations
+		check.That(t, known[i].Type == discordgo.MessageApplicationCommand && known[i].Name == a.Label && len(names) == 7, "%+v is known as %+v", a, known[i])
+	}
+}

@@ -1,0 +1,65 @@
+// The menu of a message, and buttons under answers.
+
+package slack
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/channel/command"
+	"cairn/testkit/check"
+	"cairn/testkit/slacktest"
+)
+
+func TestTheMenuOfAMessage(t *testing.T) {
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
+	ben := r.w.AddUser("ben")
+	r.w.Admin(ben)
+	r.w.Join(general, ben)
+	said := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "The launch is on Friday."})
+	r.stored(conversation(general), "user: The launch is on Friday.")
+	n := map[string]int{}
+	choose := func(who, entry string) slacktest.Message {
+		t.Helper()
+		r.w.Menu(general, said, who, entry)
+		n[who]++
+		return r.awaitPrivate(general, who, n[who])
+	}
+	press := func(m slacktest.Message, label, want string) slacktest.Message {
+		t.Helper()
+		r.w.Press(general, m.TS, ben, actionPrefix+label)
+		last := func() slacktest.Message { return r.botMessages(general, ben)[n[ben]-1] }
+		r.eventually(label, func() bool { return strings.Contains(last().Shown(), want) })
+		return last()
+	}
+	m := choose(ben, "remember")
+	check.Contains(t, "it is saved", m.Shown(), "Saved as memory 1: The launch is on Friday.")
+	check.Contains(t, "whose memory it is", r.run(general, ben, "/memories about:ann").String(), "The launch is on Friday.")
+	m = press(m, "forget", "Memory 1 is forgotten")
+	m = press(m, "undo", "Memory 1 is restored")
+	press(m, "pin", "Memory 1 is pinned")
+	check.Contains(t, "who may not pin", choose(ann, "pin").Shown(), "only for people who manage this place")
+	press(choose(ben, "pin"), "unpin", "Message #1 is no longer pinned")
+	check.Contains(t, "an entry of another version", choose(ann, "dance").Shown(), command.TextNoButton)
+	check.Contains(t, "her own", choose(ann, "forget").Shown(), "I have deleted that message")
+	check.Contains(t, "a recap of what is deleted", choose(ann, "recap").Shown(), "I do not have that message")
+	check.Lacks(t, "what is left", r.run(general, ben, "/memories").String(), "Friday")
+}
+
+func TestTheManifestHasEachEntryOfTheMenu(t *testing.T) {
+	var manifest struct {
+		Features struct {
+			Shortcuts []struct{ Type, Name, Callback_ID, Description string }
+		}
+	}
+	check.NoError(t, json.Unmarshal(manifestJSON, &manifest))
+	check.Equal(t, "entries", len(manifest.Features.Shortcuts), len(command.Actions))
+	for _, s := range manifest.Features.Shortcuts {
+		known := slices.ContainsFunc(command.Actions, func(a command.Action) bool {
+			return a.Command == s.Callback_ID && a.Label == s.Name && strings.EqualFold(a.Help, s.Description)
+		})
+		check.That(t, known && s.Type == "message" && len(s.Name) <= 24 && len(s.Description) <= 150, "the manifest has %+v", s)
+	}
+}
