@@ -42,7 +42,9 @@ func join(t *testing.T, address string) *process {
 	p := &process{Store: check.Must(onServer(address))(t), t: t}
 	t.Cleanup(func() { check.NoError(t, p.Close()) })
 	p.Store.Processes().Lost(func(conversation string, _ int64) { p.lost = append(p.lost, conversation) })
-	p.Lease = check.Must(p.Store.Processes().Join(ctx, store.Process{Name: fmt.Sprint("host:", time.Now().UnixNano())}, time.Hour))(t)
+	p.Lease = check.Must(p.Store.Processes().Join(ctx, store.Process{
+		Name: fmt.Sprint("host:", time.Now().UnixNano()), Connectors: []store.Account{{Connector: "discord", Shards: 1}},
+	}, time.Hour))(t)
 	return p
 }
 
