@@ -167,13 +167,29 @@ type Button = command.Button
 
 // Buttons returns the buttons below a piece; most pieces have none.
 func Buttons(p Piece) []Button {
+	if p.Part != p.Parts-1 {
+		return nil
+	}
+	if _, of, found := strings.Cut(p.Reply, sourcesMark); found {
+		turn, language, _ := strings.Cut(of, ".")
+		return []Button{{Label: sentences.In(language).Translate("Sources"), Line: "/sources " + turn, Beside: true}}
+	}
 	id, asks := strings.CutPrefix(p.Reply, approvalPrefix)
-	if !asks || p.Part != p.Parts-1 {
+	if !asks {
 		return nil
 	}
 	code, language, _ := strings.Cut(id, ".")
 	speaker := sentences.In(language)
 	return []Button{{Label: speaker.Translate("Allow"), Line: "/allow " + code}, {Label: speaker.Translate("Deny"), Line: "/deny " + code}}
+}
+
+// StopButton is the button below an answer while it is written in a conversation; h may be nil.
+func StopButton(h *Hub, conversation string) []Button {
+	language := ""
+	if h != nil {
+		language = SpokenIn(h, conversation)
+	}
+	return []Button{{Label: sentences.In(language).Translate("Stop"), Line: "/stop", Beside: true}}
 }
 
 // Approvals returns the tool calls that wait for permission in a conversation. A turn makes its calls one after the

@@ -89,8 +89,11 @@ func (a *attempt) add(text string) {
 
 // end ends the attempt with its last message, whose seq is next. It returns the id of the reply, which the row of the last text has;
 // "": nobody gets one, because it has nothing to add and nobody requested it, or because it was stopped immediately.
-func (a *attempt) end(last llm.Message, next, turn int64) (reply string) {
+func (a *attempt) end(last llm.Message, next, turn int64, language string) (reply string) {
 	id := fmt.Sprintf("reply-%d", next)
+	if a.hasSources() {
+		id += fmt.Sprintf("%s%d.%s", sourcesMark, turn, language)
+	}
 	last.Text = clean.WithoutNoReply(last.Text, false)
 	a.add(last.Text)
 	if last.Text != "" {
@@ -101,6 +104,15 @@ func (a *attempt) end(last llm.Message, next, turn int64) (reply string) {
 	}
 	a.messages[a.textAt].ID = id
 	return id
+}
+
+// sourcesMark is in the id of a reply for which tools have found messages or memories; the turn and the language follow, see Buttons.
+const sourcesMark = ".sources-"
+
+func (a *attempt) hasSources() bool {
+	return slices.ContainsFunc(a.messages, func(m chat.Message) bool {
+		return m.Role == llm.RoleTool && len(m.Quotes.Messages)+len(m.Quotes.Memories) > 0
+	})
 }
 
 // half returns what people saw of an answer before err ended it; "": nothing, or nothing to keep.

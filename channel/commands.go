@@ -14,6 +14,7 @@ import (
 	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/llm"
 	"cairn/store"
 )
 
@@ -154,6 +155,14 @@ func (h commandHost) ToolsChanged() {
 
 func (h commandHost) Remembered(id int64, kind, content string) {
 	h.c.remembered(id, kind, content)
+}
+
+func (h commandHost) Link(m chat.Message) string {
+	linker, links := h.c.connector.(Linker)
+	if !links || m.Role != llm.RoleUser {
+		return ""
+	}
+	return linker.MessageLink(h.c.name, m.ID)
 }
 
 func (h commandHost) ForgetMessage(ctx context.Context, id string) error {

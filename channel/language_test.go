@@ -33,7 +33,7 @@ var everyCommand = []struct {
 		"/settings background_threshold 2", "/settings background_threshold 70", "/settings background_threshold -5", "/settings prepare_threshold 0.9", "/settings notify x",
 		"/settings cache_ttl 48h", "/settings strategy x", "/settings timeout x", "/settings enabled x", "/settings compact_at_tokens 5", "/settings max_turns 1.5", "/settings model x",
 		"/settings keep_first", "/settings keep_first default", "/settings", "/tools", "/tools add x", "/tools remove x", "/tools x", "/allow", "/deny x", "/recap", "/new", "/new",
-		"/context", "/summaries", "/help", "/help x", "/undo",
+		"/context", "/summaries", "/help", "/help x", "/undo", "/undo x", "/undo 9", "/sources", "/sources 1", "/sources x", "/pin msg:9", "/forget msg:9",
 	}},
 	{ada, []string{"/compact", "/forget me", "/summaries edit 1 1 x", "/forget 1", "/memories pin 1", "/forget me yes"}},
 }

@@ -20,7 +20,7 @@ const failedPrefix = "notice-"
 
 // close closes a turn whose answer ends with a message.
 func (t *turn) close(ctx context.Context, last llm.Message) error {
-	reply := t.attempt.end(last, t.nextSeq(), t.Seq)
+	reply := t.attempt.end(last, t.nextSeq(), t.Seq, t.language())
 	if reply == "" {
 		return t.finish(ctx, store.Outcome{Turn: t.Seq, Messages: t.attempt.messages})
 	}

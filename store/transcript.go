@@ -123,6 +123,13 @@ func (tr Transcript) Message(ctx context.Context, seq int64) (chat.Message, erro
 	return View(ctx, tr.c, fmt.Sprintf("read message %d", seq), func(tx *Tx) chat.Message { return tr.c.Messages(tx).message(seq) })
 }
 
+// NewestAnswer returns the newest message of the bot. ErrNotFound: there is none.
+func (tr Transcript) NewestAnswer(ctx context.Context) (chat.Message, error) {
+	return View(ctx, tr.c, "find the newest answer", func(tx *Tx) chat.Message {
+		return firstOf(tx, tr.c.Messages(tx).read(1, MaxSeq, "AND role = 'assistant' AND platform_id <> '' ORDER BY id DESC LIMIT 1"))
+	})
+}
+
 // Sent returns the message that the platform knows by an id, of a person or the bot. ErrNotFound: there is none, or it was deleted.
 func (tr Transcript) Sent(ctx context.Context, id string) (chat.Message, error) {
 	return View(ctx, tr.c, "find message "+id, func(tx *Tx) chat.Message { return tr.c.Messages(tx).message(tr.placeOf(tx, id)) })

@@ -67,6 +67,10 @@ var all = []Command{
 		suggest: suggestPeople,
 	},
 	{
+		Name: "sources", Help: "show what I have looked up for an answer, with links", run: runSources,
+		Args: []Arg{{Name: "number", Help: "the number of the question (default: my latest answer)", Number: true}},
+	},
+	{
 		Name: "remember", Help: "save a memory", run: runRemember,
 		Args: []Arg{{Name: "text", Help: `what to remember; where channels share memories, "server: …" is for all of them`, Required: true}},
 	},

@@ -35,6 +35,9 @@ type Answer struct {
 type Button struct {
 	Label string `json:"label"` // at most 40 characters
 	Line  string `json:"line"`  // the command, such as "/forget 12"; at most 80 bytes, so that it fits into what platforms keep for the bot
+
+	// Beside says that what comes of it is shown beside the message, to that person alone. Otherwise it replaces the message.
+	Beside bool `json:"beside,omitempty"`
 }
 
 // pageSize is the number of items on a page.

@@ -6,6 +6,7 @@ import (
 	"cairn/channel/access"
 	"cairn/channel/report"
 	"cairn/channel/sentences"
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/memory"
 	"cairn/store"
@@ -31,6 +32,8 @@ type Conversation interface {
 	// Everywhere searches the conversations that a person may read, of a direct message with them. Its error, if it is a
 	// sentences.Problem, says why it cannot. checked is false if conversations were left out because the platform did not answer.
 	Everywhere(ctx context.Context, who access.Person, q memory.Question) (found []Elsewhere, checked bool, err error)
+	// Link returns the address of a person's message on the platform; "": it has none.
+	Link(m chat.Message) string
 	// ForgetMessage deletes a message of a person, by the platform's id, with what is known from it alone.
 	ForgetMessage(ctx context.Context, id string) error
 	// Forget erases a person from conversations, and what their loops hold in memory. The messages are deleted in the background;

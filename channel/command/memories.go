@@ -31,7 +31,7 @@ func runMemories(ctx context.Context, c *Call) (Answer, error) {
 	switch strings.ToLower(verb) {
 	case "pin":
 		_, err := changeMemory(ctx, c, id, func() error { return ms.Pin(ctx, id, true) })
-		return Answer{Text: fmt.Sprintf("Memory %d is pinned: it neither expires nor fades.", id), Buttons: []Button{{"Unpin", fmt.Sprintf("/memories unpin %d", id)}}}, err
+		return Answer{Text: fmt.Sprintf("Memory %d is pinned: it neither expires nor fades.", id), Buttons: []Button{{Label: "Unpin", Line: fmt.Sprintf("/memories unpin %d", id)}}}, err
 	case "unpin":
 		_, err := changeMemory(ctx, c, id, func() error { return ms.Pin(ctx, id, false) })
 		return Answer{Text: fmt.Sprintf("Memory %d is no longer pinned.", id)}, err
@@ -194,7 +194,7 @@ func runRemember(ctx context.Context, c *Call) (Answer, error) {
 
 // memoryButtons are for a memory that is known.
 func memoryButtons(id int64) []Button {
-	return []Button{{"Forget", fmt.Sprintf("/forget %d", id)}, {"Pin", fmt.Sprintf("/memories pin %d", id)}}
+	return []Button{{Label: "Forget", Line: fmt.Sprintf("/forget %d", id)}, {Label: "Pin", Line: fmt.Sprintf("/memories pin %d", id)}}
 }
 
 func runForget(ctx context.Context, c *Call) (Answer, error) {
@@ -217,7 +217,7 @@ func runForget(ctx context.Context, c *Call) (Answer, error) {
 	}
 	m, err := changeMemory(ctx, c, id, func() error { return memory.Of(c.Records).Forget(ctx, id) })
 	return Answer{Text: c.Speaker.Sayf("Memory %d is forgotten: %s\nThe messages it came from remain. /memories restore %d brings it back; the bot's operator can delete it permanently: cairn memories purge %d",
-		id, m.Content, id, id), Buttons: []Button{{"Undo", fmt.Sprintf("/memories restore %d", id)}}}, err
+		id, m.Content, id, id), Buttons: []Button{{Label: "Undo", Line: fmt.Sprintf("/memories restore %d", id)}}}, err
 }
 
 // suggestMemories offers memories with words that begin with what was typed.

@@ -42,7 +42,7 @@ func runPin(ctx context.Context, c *Call) (Answer, error) {
 	if cost.Tokens < cost.Full {
 		answer += "\n" + c.Speaker.Sayf("It is clipped to %d of its %d tokens, because pin_budget allows %d in total.", cost.Tokens, cost.Full, budget)
 	}
-	return Answer{Text: answer, Buttons: []Button{{"Unpin", fmt.Sprintf("/unpin %d", m.Seq)}}}, err
+	return Answer{Text: answer, Buttons: []Button{{Label: "Unpin", Line: fmt.Sprintf("/unpin %d", m.Seq)}}}, err
 }
 
 // pinnable finds the message to pin: by its number, or the newest message of a person.
@@ -71,7 +71,7 @@ func runUnpin(ctx context.Context, c *Call) (Answer, error) {
 	if errors.Is(err, store.ErrNotFound) {
 		return Answer{}, sentences.NewProblem(fmt.Sprintf("Message #%d is not pinned.", seq))
 	}
-	return Answer{Text: fmt.Sprintf("Message #%d is no longer pinned.", seq), Buttons: []Button{{"Pin", fmt.Sprintf("/pin %d", seq)}}}, err
+	return Answer{Text: fmt.Sprintf("Message #%d is no longer pinned.", seq), Buttons: []Button{{Label: "Pin", Line: fmt.Sprintf("/pin %d", seq)}}}, err
 }
 
 func runPins(ctx context.Context, c *Call) (Answer, error) {

@@ -97,6 +97,38 @@ func recallEverywhere(ctx context.Context, c *Call, q memory.Question) (answer A
 	return answer, nil
 }
 
+// runSources shows what the bot has looked up for an answer.
+func runSources(ctx context.Context, c *Call) (Answer, error) {
+	m, named, err := c.message(ctx, c.Args)
+	switch {
+	case c.Args == "":
+		m, err = c.Records.Transcript().NewestAnswer(ctx)
+	case !named:
+		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("Which answer? Give the number of its question: /sources 12. Without a number I show those of my latest answer."))
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return Answer{}, sentences.NewProblem("I have not answered anything here yet.")
+	}
+	if err != nil {
+		return Answer{}, err
+	}
+	messages, ids, err := c.Records.Transcript().Sources(ctx, m.Turn)
+	answer := Answer{Text: "I have looked this up for that answer:"}
+	for _, id := range ids {
+		if d, err := memory.Of(c.Records).Details(ctx, id); err == nil { // it may be of another place, or deleted
+			answer.Items = append(answer.Items, c.Speaker.Word("result", "memory")+" "+memoryWords(c.Speaker, d.Memory))
+		}
+	}
+	for _, s := range messages {
+		line := chat.Excerpt(record(c.Speaker, s), recallPassage)
+		answer.Items = append(answer.Items, strings.TrimSpace(line+" "+c.Conversation.Link(s)))
+	}
+	if len(answer.Items) == 0 {
+		answer.Text = "I have looked nothing up for that answer, or it was deleted since."
+	}
+	return answer, err
+}
+
 // recallQuestion reads the arguments: words to look for, and by:, since:, until: and order:.
 func recallQuestion(ctx context.Context, c *Call) (memory.Question, error) {
 	text, values := c.options(ctx)

@@ -90,7 +90,7 @@ func (c *commands) runText(ctx context.Context, name string, m message, in chann
 			if last == 0 {
 				edited.add(buttons...)
 			}
-			if err := c.poster.change(ctx, place, first, edited); err != nil {
+			if err := c.poster.change(ctx, place, first, edited, false); err != nil {
 				return err
 			}
 			pieces = pieces[1:]

@@ -159,6 +159,10 @@ func (c *commands) handle(ctx context.Context, i interaction) error {
 		return c.suggest(ctx, i)
 	case discordgo.InteractionMessageComponent:
 		known = known && platform.KnowsButton(line)
+		if i.isBeside() {
+			deferral = discordgo.InteractionResponseDeferredChannelMessageWithSource
+			data = map[string]any{"flags": i.flags()}
+		}
 	case discordgo.InteractionApplicationCommand:
 		line = i.line()
 		known = true
@@ -183,9 +187,15 @@ func (c *commands) handle(ctx context.Context, i interaction) error {
 	return c.base.RunCommand(ctx, name, i.person(), line, nil, show)
 }
 
-func (i interaction) isButton() bool { return i.Type == discordgo.InteractionMessageComponent }
+// isButton reports whether the answer replaces the message whose button was pressed.
+func (i interaction) isButton() bool {
+	return i.Type == discordgo.InteractionMessageComponent && !i.isBeside()
+}
 
-// flags returns those of the answer: only the sender sees it, unless the command is public or a button is pressed.
+// isBeside reports whether the answer to a button is a message of its own.
+func (i interaction) isBeside() bool { return strings.HasPrefix(i.Data.CustomID, besidePrefix) }
+
+// flags returns those of the answer: only the sender sees it, unless the command is public or it replaces the message of a button.
 func (i interaction) flags() int {
 	if command, _ := command.Find(i.Data.Name); command.Public || i.isButton() {
 		return 0

@@ -3,15 +3,19 @@
 package discord
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel/command"
+	"cairn/llm"
 	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
+	"cairn/testkit/llmtest"
 )
 
 // buttonsOf returns the ids of the buttons under an answer, by their labels.
@@ -89,4 +93,50 @@ func TestEachEntryOfTheMenuIsRegistered(t *testing.T) {
 		names := *known[i].NameLocalizations
 		check.That(t, known[i].Type == discordgo.MessageApplicationCommand && known[i].Name == a.Label && len(names) == 7, "%+v is known as %+v", a, known[i])
 	}
+}
+
+func TestAnAnswerIsStoppedByItsButton(t *testing.T) {
+	r := newRig(t, discordtest.Options{})
+	r.Model.Delay = 100 * time.Millisecond // between words
+	r.Model.Func = func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llmtest.Say("Once upon a time" + strings.Repeat(" there was a king", 500)), nil
+	}
+	r.start().registered()
+	r.ask(r.square, "tell me a story")
+	r.until("the beginning", func() bool {
+		return len(r.sent(r.square)) == 1 && strings.Contains(r.sent(r.square)[0].Content, "Once upon")
+	})
+	draft := r.sent(r.square)[0]
+	stop := buttonsOf(t, &draft)["Stop"]
+	said := r.answered(r.Click(r.square, r.ann.ID, draft.ID, stop))
+	check.That(t, ephemeral(said.Answer), "all see %q", said.Answer.Content)
+	r.until("the end, without the button", func() bool {
+		all := r.sent(r.square)
+		return len(all) == 1 && len(all[0].Components) == 0 && strings.Contains(all[0].Content, "Once upon a time")
+	})
+}
+
+func TestSourcesAreUnderAnAnswer(t *testing.T) {
+	r := newRig(t, discordtest.Options{})
+	r.Model.Func = func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		last := req.Messages[len(req.Messages)-1]
+		if last.Role == llm.RoleTool {
+			return llmtest.Say("It is on Friday."), nil
+		}
+		return llmtest.Use(llmtest.Call("1", "recall", map[string]string{"query": "launch"})), nil
+	}
+	r.start().registered()
+	said := r.Say(r.square, r.ann.ID, "The launch is on Friday.")
+	r.heard(r.place(r.square), 1)
+	r.ask(r.square, "when is the launch?")
+	r.answersLast(r.square, 1, "It is on Friday.")
+	answer := r.sent(r.square)[0]
+	id := buttonsOf(t, &answer)["Sources"]
+	check.Require(t, id != "", "the answer has no sources: %s", answer.Components)
+	shown := r.answered(r.Click(r.square, r.ann.ID, answer.ID, id)).Answer
+	check.Contains(t, "sources", shown.Content, "The launch is on Friday.", r.guild.ID+"/"+r.square+"/"+said.ID)
+	check.That(t, ephemeral(shown), "all see %q", shown.Content)
+	r.restart()
+	again := r.answered(r.Click(r.square, r.ann.ID, answer.ID, id)).Answer
+	check.Equal(t, "after a restart", again.Content, shown.Content)
 }

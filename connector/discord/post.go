@@ -84,7 +84,13 @@ func customID(line string, page int) string {
 	return ""
 }
 
+// besidePrefix begins the id of a button whose answer does not replace its message.
+const besidePrefix = "beside "
+
 func parseCustomID(id string) (line string, page int, ok bool) {
+	if line, beside := strings.CutPrefix(id, besidePrefix); beside {
+		return line, 0, strings.HasPrefix(line, "/")
+	}
 	rest, isPage := strings.CutPrefix(id, "page ")
 	n, line, more := strings.Cut(rest, " ")
 	page, err := strconv.Atoi(n)
@@ -127,7 +133,11 @@ const maxButtons = 5 // in a row (Discord, Components: Action Row)
 // commandButtons returns buttons that run commands.
 func commandButtons(buttons []channel.Button) (all []discordgo.MessageComponent) {
 	for _, b := range buttons[:min(len(buttons), maxButtons)] {
-		if id := customID(b.Line, 0); id != "" {
+		id := customID(b.Line, 0)
+		if b.Beside {
+			id = besidePrefix + b.Line
+		}
+		if id != "" && len(id) <= maxCustomID {
 			all = append(all, button(platform.Short(b.Label, 80), id, false))
 		}
 	}

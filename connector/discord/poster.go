@@ -37,13 +37,9 @@ func (p *poster) create(ctx context.Context, channel string, message post, once 
 	return created, err
 }
 
-// change replaces a message with its buttons.
-func (p *poster) change(ctx context.Context, channel, id string, message post) error {
-	return p.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: message})
-}
-
-func (p *poster) edit(ctx context.Context, channel, id, text string, once bool) error {
-	return p.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: textPost(text), once: once})
+// change replaces a message. Its buttons stay unless message has some, or an empty list.
+func (p *poster) change(ctx context.Context, channel, id string, message post, once bool) error {
+	return p.rest.do(ctx, call{method: http.MethodPatch, path: "/channels/" + channel + "/messages/" + id, body: message, once: once})
 }
 
 // Whisper writes a direct message, which names the place it is about: only a slash command of Discord can be answered in a place to

@@ -42,12 +42,14 @@ type streamedPiece struct {
 	id     string // empty: none
 	text   string // content of the message
 	unsure bool   // a message may have been posted, with an unknown id
+	stops  bool   // it may have a button that stops the answer
 }
 
 // note notes the message, which has this text unless it says otherwise: it may be one that was posted before.
 func (p *streamedPiece) note(m message, text string) {
 	p.id = m.ID
 	p.text = text
+	p.stops = len(m.Components) > 0
 	if m.Content != nil {
 		p.text = *m.Content
 	}
@@ -139,10 +141,13 @@ func (w *writer) adopt(ctx context.Context, reply string) error {
 // post posts the message that shows a part. If one was posted before, it takes that: they have the same nonce.
 func (w *writer) post(ctx context.Context, part int, text string, once bool) error {
 	p := w.piece(part)
-	created, err := w.poster.create(ctx, w.channel, newPost(w.channel, text, replyTarget(part, w.to), nonce(w.key, part)), once)
+	message := newPost(w.channel, text, replyTarget(part, w.to), nonce(w.key, part))
+	message.add(commandButtons(channel.StopButton(w.base.Hub, w.conversation))...)
+	created, err := w.poster.create(ctx, w.channel, message, once)
 	p.unsure = err != nil && (p.unsure || !hadNoEffect(err))
 	if err == nil {
 		p.note(created, text)
+		p.stops = true
 		w.NoteEdit(w.pauses.edit)
 	}
 	return err
@@ -153,14 +158,29 @@ func (w *writer) edit(ctx context.Context, p *streamedPiece, text string, once b
 	if sameText(text, p.text) {
 		return nil
 	}
+	return w.change(ctx, p, textPost(text), once)
+}
+
+// finish gives a message its final text, and these buttons in place of those that it has.
+func (w *writer) finish(ctx context.Context, p *streamedPiece, text string, buttons []discordgo.MessageComponent) error {
+	if len(buttons) == 0 && !p.stops {
+		return w.edit(ctx, p, text, false)
+	}
+	err := w.change(ctx, p, answerPost(text, 0, buttons...), false)
+	p.stops = p.stops && err != nil
+	return err
+}
+
+// change replaces a message, once that is allowed.
+func (w *writer) change(ctx context.Context, p *streamedPiece, message post, once bool) error {
 	if err := platform.Sleep(ctx, w.UntilEdit()); err != nil {
 		return err
 	}
-	err := w.poster.edit(ctx, w.channel, p.id, text, once)
+	err := w.poster.change(ctx, w.channel, p.id, message, once)
 	w.NoteEdit(w.pauses.edit)
 	switch {
 	case err == nil:
-		p.text = text
+		p.text = message.Content
 	case refusalIn(err).code == codeUnknownMessage: // it was deleted; showText gives up, and deliver posts a new one
 		p.id = ""
 	case !hadNoEffect(err):
@@ -196,16 +216,13 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 	if err != nil {
 		return "", err
 	}
+	buttons := commandButtons(channel.Buttons(piece))
 	if id := p.id; id != "" {
-		if err := w.edit(ctx, p, piece.Text, false); !errors.Is(err, channel.ErrGone) {
+		if err := w.finish(ctx, p, piece.Text, buttons); !errors.Is(err, channel.ErrGone) {
 			return id, err
 		} // It was deleted or its thread archived, so a new message may succeed.
 	}
 	message := newPost(w.channel, piece.Text, replyTarget(piece.Part, piece.To), nonceOf(w.conversation, piece))
-	var buttons []discordgo.MessageComponent
-	for _, b := range channel.Buttons(piece) {
-		buttons = append(buttons, button(b.Label, customID(b.Line, 0), false))
-	}
 	message.add(buttons...)
 	created, err := w.poster.create(ctx, w.channel, message, false)
 	if err != nil {

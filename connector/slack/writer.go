@@ -203,6 +203,9 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, e
 	m := mark{Reply: piece.Reply, Part: piece.Part, Answers: w.answers}
 	var buttons []slackgo.BlockElement
 	for _, b := range channel.Buttons(piece) { // in a thread they may be about the conversation above
+		if b.Beside { // it is below an answer, which replaces the draft
+			continue
+		}
 		buttons = append(buttons, buttonOf(b.Label, buttonValue{Line: b.Line, Thread: w.conversation.Thread}))
 	}
 	replaces := piece.Part == 0 && len(buttons) == 0

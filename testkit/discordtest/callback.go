@@ -21,17 +21,19 @@ func (w *world) callback(q query) any {
 	}
 	q.decode(&body)
 	wrong := invalid("type", "INTERACTION_TYPE_INVALID", "This type does not answer this interaction.")
-	refuseIf(callbackFor[i.Type] != body.Type, wrong)
+	asMessage := i.Type == discordgo.InteractionMessageComponent && body.Type == discordgo.InteractionResponseDeferredChannelMessageWithSource
+	refuseIf(callbackFor[i.Type] != body.Type && !asMessage, wrong)
 	if len(body.Data) == 0 || string(body.Data) == "null" {
 		body.Data = json.RawMessage("{}")
 	}
 	q.body = body.Data
-	w.take(i, q)
+	w.take(i, q, body.Type)
 	i.Answered = time.Now()
 	return nil
 }
 
-// callbackFor has the types of responses that the double supports: it has no messages that are no deferrals.
+// callbackFor has the types of responses that the double supports: it has no messages that are no deferrals. To a button, a new message is
+// an answer, too.
 var callbackFor = map[discordgo.InteractionType]discordgo.InteractionResponseType{
 	discordgo.InteractionApplicationCommand:             discordgo.InteractionResponseDeferredChannelMessageWithSource,
 	discordgo.InteractionModalSubmit:                    discordgo.InteractionResponseDeferredChannelMessageWithSource,
@@ -39,16 +41,16 @@ var callbackFor = map[discordgo.InteractionType]discordgo.InteractionResponseTyp
 	discordgo.InteractionApplicationCommandAutocomplete: discordgo.InteractionApplicationCommandAutocompleteResult,
 }
 
-func (w *world) take(i *Interaction, q query) {
-	switch i.Type {
-	case discordgo.InteractionApplicationCommandAutocomplete:
+func (w *world) take(i *Interaction, q query, kind discordgo.InteractionResponseType) {
+	switch kind {
+	case discordgo.InteractionApplicationCommandAutocompleteResult:
 		var d struct {
 			Choices []*discordgo.ApplicationCommandOptionChoice
 		}
 		q.decode(&d)
 		i.Choices = d.Choices
 		checkChoices(d.Choices)
-	case discordgo.InteractionMessageComponent:
+	case discordgo.InteractionResponseDeferredMessageUpdate:
 		i.Answer = i.source
 	default:
 		p := w.parsePayload(q, true, allowUsers) // a deferral cannot notify anyone
