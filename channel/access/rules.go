@@ -104,6 +104,12 @@ func (r *Rules) Restricts(command string, declared bool) bool {
 	return r.Restricted == nil && declared || slices.Contains(r.Restricted, command)
 }
 
+// NamesManagers reports whether the settings name people who may run the restricted commands on a connector's platform.
+func (r *Rules) NamesManagers(connector string) bool {
+	a := r.Access[connector]
+	return len(a.Owners)+len(a.Managers) > 0
+}
+
 // Manages reports whether a person may run the restricted commands in a conversation.
 func (r *Rules) Manages(conversation string, who Person) bool {
 	return who.Manager || r.in(chat.ParsePlace(conversation)).names(who)

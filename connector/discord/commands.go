@@ -17,7 +17,6 @@ import (
 	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/channel/command"
-	"cairn/channel/sentences"
 	"cairn/connector/platform"
 )
 
@@ -29,78 +28,6 @@ type commands struct {
 	queue      *platform.KeyedQueue[func()] // see events
 	poster     *poster
 	registered atomic.Bool // the commands are registered, or being registered
-}
-
-// registerOnce registers the commands in the background, unless that was done or is being done.
-func (c *commands) registerOnce() {
-	if c.registered.CompareAndSwap(false, true) {
-		c.base.Work.Start(c.register)
-	}
-}
-
-// register replaces the commands known to Discord with those that package channel declares.
-func (c *commands) register(ctx context.Context) {
-	app := c.state.self().app
-	err := c.rest.do(ctx, call{method: http.MethodPut, path: "/applications/" + app + "/commands", body: slashCommands()})
-	if err != nil && ctx.Err() == nil {
-		c.registered.Store(false) // the next session tries again
-		c.base.Log.Warn("command_registration_failed", "error", err)
-	}
-}
-
-func slashCommands() []*discordgo.ApplicationCommand {
-	commands := []*discordgo.ApplicationCommand{}
-	for _, c := range command.All {
-		names := localized("command: " + c.Name)
-		help := localized(c.Help)
-		command := &discordgo.ApplicationCommand{
-			Type: discordgo.ChatApplicationCommand, Name: c.Name, Description: platform.Short(c.Help, 100), NameLocalizations: &names, DescriptionLocalizations: &help,
-		}
-		for _, a := range c.Args {
-			option := &discordgo.ApplicationCommandOption{
-				Type: discordgo.ApplicationCommandOptionString, Name: a.Name, Description: platform.Short(a.Help, 100),
-				Required: a.Required, Autocomplete: a.Suggests, DescriptionLocalizations: localized(a.Help),
-			}
-			if a.Number {
-				one := 1.0
-				option.Type = discordgo.ApplicationCommandOptionInteger
-				option.MinValue = &one
-			}
-			for _, value := range a.Choices {
-				option.Choices = append(option.Choices, &discordgo.ApplicationCommandOptionChoice{Name: value, Value: value})
-			}
-			command.Options = append(command.Options, option)
-		}
-		commands = append(commands, command)
-	}
-	return append(commands, messageCommands()...)
-}
-
-// messageCommands are the entries in the menu of a message. Discord allows 15 of an app, each without a description (Application Commands:
-// Message Commands).
-func messageCommands() (all []*discordgo.ApplicationCommand) {
-	for _, a := range command.Actions {
-		names := localized(a.Label)
-		all = append(all, &discordgo.ApplicationCommand{Type: discordgo.MessageApplicationCommand, Name: a.Label, NameLocalizations: &names})
-	}
-	return all
-}
-
-// locales are Discord's codes for the languages that the bot speaks.
-var locales = map[discordgo.Locale]string{
-	discordgo.German: "de", discordgo.SpanishES: "es", discordgo.SpanishLATAM: "es", discordgo.French: "fr",
-	discordgo.PortugueseBR: "pt", discordgo.Japanese: "ja", discordgo.ChineseCN: "zh",
-}
-
-// localized translates one of the bot's texts into Discord's locales; "command: NAME" is the name of a command.
-func localized(text string) map[discordgo.Locale]string {
-	all := make(map[discordgo.Locale]string, len(locales))
-	for locale, language := range locales {
-		if translation := sentences.In(language).Translate(text); translation != text {
-			all[locale] = platform.Short(translation, 100)
-		}
-	}
-	return all
 }
 
 const (

@@ -172,7 +172,7 @@ func TestForgetForgetsWhatStillWaits(t *testing.T) {
 }
 
 func TestRestrictedCommandsAreForThoseWhomDiscordTrusts(t *testing.T) {
-	r := newRig(t, discordtest.Options{})
+	r := newRig(t, discordtest.Options{Integrations: true})
 	ben := r.User("ben")
 	eve := r.User("eve")
 	kay := r.User("kay")

@@ -56,6 +56,7 @@ type pauses struct {
 	firstPost time.Duration // from the first text of a reply to its first message, so that a short reply is posted complete
 	edit      time.Duration // between two edits of a reply; Discord documents no limit, but starts refusing edits below this
 	typing    time.Duration // between two typing requests; Discord shows each for 10 s
+	settings  time.Duration // between two looks whether the settings let other people use the commands
 	review    time.Duration // how far back a quiet channel is checked for edits and deletions while the bot was offline
 }
 
@@ -97,7 +98,7 @@ func New(o Options) (*Discord, error) {
 func defaultPauses() *pauses {
 	return &pauses{
 		identify: platform.Backoff{First: 5500 * time.Millisecond, Max: maxIdentifyPause}, open: 20 * time.Second, firstPost: 700 * time.Millisecond,
-		edit: 1200 * time.Millisecond, typing: 8 * time.Second, review: 24 * time.Hour,
+		edit: 1200 * time.Millisecond, typing: 8 * time.Second, settings: time.Minute, review: 24 * time.Hour,
 	}
 }
 

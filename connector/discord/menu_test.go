@@ -44,7 +44,7 @@ func (r *rig) press(user string, i discordtest.Interaction, label, want string) 
 }
 
 func TestTheMenuOfAMessage(t *testing.T) {
-	r := newRig(t, discordtest.Options{})
+	r := newRig(t, discordtest.Options{Integrations: true})
 	ben := r.User("ben")
 	r.start().registered()
 	said := r.Say(r.square, ben.ID, "The launch is on Friday.")

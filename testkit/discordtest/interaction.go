@@ -41,13 +41,32 @@ type Option = discordgo.ApplicationCommandInteractionDataOption
 // Slash makes a person run a command, which must be registered.
 func (s *Server) Slash(channel, user, command string, options ...Option) Interaction {
 	kind := discordgo.InteractionApplicationCommand
-	return s.interact(channel, user, kind, func(w *world, _ *Interaction) any { return w.use(command, options) })
+	return s.interact(channel, user, kind, func(w *world, _ *Interaction) any {
+		w.checkSees(channel, user, command)
+		return w.use(command, options)
+	})
+}
+
+// checkSees panics if a command is hidden from a person (Discord, Application Commands: Permissions): who lacks one of its default
+// permissions does not see it in a server, unless the server's administrators have decided otherwise.
+func (w *world) checkSees(channel, user, command string) {
+	g := w.guilds[w.channel(channel).GuildID]
+	if g == nil || w.options.Integrations {
+		return
+	}
+	for _, c := range w.commands {
+		needed := c.DefaultMemberPermissions
+		if c.Name == command && needed != nil && invoker(g, w.user(user)).Permissions&*needed != *needed {
+			panic(fmt.Sprintf("discordtest: %s does not see %s", user, command))
+		}
+	}
 }
 
 // Menu makes a person choose an entry in the menu of a message (Discord, Receiving and Responding: Resolved Data Structure). The message
 // comes with its content, whatever the bot may read otherwise.
 func (s *Server) Menu(channel, user, message, entry string) Interaction {
 	return s.interact(channel, user, discordgo.InteractionApplicationCommand, func(w *world, _ *Interaction) any {
+		w.checkSees(channel, user, entry)
 		target := w.message(channel, message)
 		n := slices.IndexFunc(w.commands, func(c *discordgo.ApplicationCommand) bool {
 			return c.Type == discordgo.MessageApplicationCommand && c.Name == entry

@@ -46,6 +46,9 @@ type Options struct {
 	// closes with 4014; without IntentMessageContent REST responses hide content too.
 	Forbidden discordgo.Intent
 
+	// Integrations says that the administrators of all servers let everyone see all commands (Integrations in a server's settings).
+	Integrations bool
+
 	// RefusePings rejects each message and edit that could notify someone, which is one without
 	// allowed_mentions with an empty parse. This is a requirement of the tests, not of Discord.
 	RefusePings bool
