@@ -80,6 +80,7 @@ type buttonValue struct {
 	Line   string `json:"line"`
 	Page   int    `json:"page"`
 	Thread string `json:"thread,omitempty"`
+	Beside bool   `json:"beside,omitempty"` // the answer does not replace the message
 }
 
 func (r *commands) onButton(payload json.RawMessage) {
@@ -110,7 +111,7 @@ func (r *commands) onButton(payload json.RawMessage) {
 	place := r.self.place(p.Channel.ID, value.Thread)
 	thread := r.recent.placeOf(p.Channel.ID, p.Message).Thread
 	c := typed{place: place, line: value.Line, who: who, page: value.Page}
-	show := r.overURL(c, p.URL, thread, false, true)
+	show := r.overURL(c, p.URL, thread, false, !value.Beside)
 	if !known {
 		r.base.Command(p.Trigger+p.URL, place.String(), runTimeout, nil, func(ctx context.Context) error { return r.base.RefuseButton(ctx, place.String(), show) })
 		return

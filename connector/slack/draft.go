@@ -52,7 +52,7 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 			return err // no more text is sent
 		}
 	}
-	_, err := w.poster.write(ctx, w.api.once, w.place.Channel, d.ts, text)
+	_, err := w.poster.write(ctx, w.api.once, w.place.Channel, d.ts, text, nil)
 	if err == nil {
 		d.text = sent
 	}
@@ -76,7 +76,7 @@ func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
 	}
 	started, err := d.startStream(ctx, w, text)
 	if !started && err == nil {
-		d.ts, err = w.poster.post(ctx, w.api.once, w.place, text, mark{Answers: w.answers})
+		d.ts, err = w.poster.post(ctx, w.api.once, w.place, text, mark{Answers: w.answers}, nil, nil)
 	}
 	if err != nil {
 		d.lost = mayHaveTakenEffect(err)
@@ -124,13 +124,16 @@ func (d *draft) adopt(sent []message, w *writer) {
 	}
 }
 
-// finish turns the draft into the first message of the reply.
-func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) error {
+// finish turns the draft into the first message of the reply, with buttons under it.
+func (d *draft) finish(ctx context.Context, w *writer, text string, m mark, under []slackgo.BlockElement) error {
 	metadata := m.option()
 	if more, grows := strings.CutPrefix(defuseMentions(text), d.text); d.streaming && grows && !d.unsure {
 		options := []slackgo.MsgOption{metadata}
 		if more != "" {
 			options = append(options, slackgo.MsgOptionMarkdownText(more))
+		}
+		if len(under) > 0 {
+			options = append(options, slackgo.MsgOptionBlocks(slackgo.NewActionBlock("", under...)))
 		}
 		_, _, err := w.api.write.StopStreamContext(ctx, w.place.Channel, d.ts, options...)
 		d.unsure = true
@@ -139,12 +142,12 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark) erro
 		}
 		w.base.Log.Debug("stop_stream_failed", "error", err)
 	}
-	_, err := w.poster.write(ctx, w.api.write, w.place.Channel, d.ts, text, metadata)
+	_, err := w.poster.write(ctx, w.api.write, w.place.Channel, d.ts, text, under, metadata)
 	if codeOf(err) == "streaming_state_conflict" { // it is a stream that was not stopped, maybe of an earlier process
 		if err := d.stopStream(ctx, w); err != nil {
 			return err
 		}
-		_, err = w.poster.write(ctx, w.api.write, w.place.Channel, d.ts, text, metadata)
+		_, err = w.poster.write(ctx, w.api.write, w.place.Channel, d.ts, text, under, metadata)
 	}
 	return err
 }

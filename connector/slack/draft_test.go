@@ -186,11 +186,11 @@ func TestReplyOfAProcessBesideIsFinished(t *testing.T) {
 	r.connector.self.since = time.Now().Add(-time.Hour)
 	q := r.question(false)
 	place := r.connector.self.place(q.channel, "")
-	check.Must(r.connector.poster.post(t.Context(), r.connector.api.write, place, "One ", mark{Answers: q.to[0]}))(t)
+	check.Must(r.connector.poster.post(t.Context(), r.connector.api.write, place, "One ", mark{Answers: q.to[0]}, nil, nil))(t)
 	r.send(r.reply(q), piece("One two."))
 	r.answered(q.channel, "One two.")
 	q = r.question(false)
-	check.Must(r.connector.poster.post(t.Context(), r.connector.api.write, place, "Three ", mark{Answers: q.to[0]}))(t)
+	check.Must(r.connector.poster.post(t.Context(), r.connector.api.write, place, "Three ", mark{Answers: q.to[0]}, nil, nil))(t)
 	r.reply(q).Cancel()
 	check.Len(t, "what is left of an answer that nobody wants", r.botMessages(q.channel), 0)
 }

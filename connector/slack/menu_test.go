@@ -3,13 +3,16 @@
 package slack
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
 	"cairn/channel/command"
+	"cairn/llm"
 	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 	"cairn/testkit/slacktest"
 )
 
@@ -46,6 +49,37 @@ func TestTheMenuOfAMessage(t *testing.T) {
 	check.Contains(t, "her own", choose(ann, "forget").Shown(), "I have deleted that message")
 	check.Contains(t, "a recap of what is deleted", choose(ann, "recap").Shown(), "I do not have that message")
 	check.Lacks(t, "what is left", r.run(general, ben, "/memories").String(), "Friday")
+}
+
+func TestSourcesAreUnderAnAnswer(t *testing.T) {
+	recall := func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		if req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
+			return llmtest.Say("It is on Friday."), nil
+		}
+		return llmtest.Use(llmtest.Call("1", "recall", map[string]string{"query": "launch"})), nil
+	}
+	r, general, ann := connectedRig(t, slacktest.Options{}, recall)
+	said := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "The launch is on Friday."})
+	r.stored(conversation(general), "user: The launch is on Friday.")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "when is the launch?"})
+	r.answered(general, "It is on Friday.")
+	answer := r.botMessages(general)[0]
+	r.w.Press(general, answer.TS, ann, actionPrefix+"sources")
+	shown := r.awaitPrivate(general, ann, 1)
+	check.Contains(t, "sources", shown.Shown(), "The launch is on Friday.", strings.ReplaceAll(said, ".", ""))
+	check.Equal(t, "the answer", r.botMessages(general)[0].Shown(), "It is on Friday.")
+
+	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "a thread about the launch"})
+	r.answered(general, "It is on Friday.", "It is on Friday.")
+	streamed := func(n int) slacktest.Message {
+		t.Helper()
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "the launch again"})
+		r.eventually("an answer", func() bool { return len(r.botMessages(general)) == n && !r.botMessages(general)[n-1].Streaming })
+		return r.botMessages(general)[n-1]
+	}
+	streamed(3)
+	last := streamed(4) // which finds the question before
+	check.That(t, last.Streamed && strings.Contains(string(last.Blocks), actionPrefix+"sources"), "a stream has no sources: %+v", last)
 }
 
 func TestTheManifestHasEachEntryOfTheMenu(t *testing.T) {

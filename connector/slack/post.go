@@ -35,14 +35,21 @@ var noMarkdownCodes = []string{
 var errBlank = errors.New("the server shows nothing of markdown_text")
 
 // write posts a text, or edits the message edits to it: as Markdown, or as plain text if that is refused, blank or too long.
-func (p *poster) write(ctx context.Context, client *slackgo.Client, channelID, edits, text string, options ...slackgo.MsgOption) (ts string, err error) {
+// Buttons below it are left out if they are refused.
+func (p *poster) write(ctx context.Context, client *slackgo.Client, channelID, edits, text string, buttons []slackgo.BlockElement, options ...slackgo.MsgOption) (ts string, err error) {
 	if edits != "" {
 		options = append(options, slackgo.MsgOptionUpdate(edits))
 	}
 	var created answer
-	call := func(words slackgo.MsgOption) (ts string, err error) {
-		_, ts, _, err = client.SendMessageContext(decodedInto(ctx, &created), channelID, append(options[:len(options):len(options)], words)...)
+	call := func(words ...slackgo.MsgOption) (ts string, err error) {
+		_, ts, _, err = client.SendMessageContext(decodedInto(ctx, &created), channelID, slices.Concat(options, words)...)
 		return ts, err
+	}
+	if len(buttons) > 0 && !p.plain.Load() {
+		ts, err = call(withButtons(text, buttons)...)
+		if code := codeOf(err); !slices.Contains(noMarkdownCodes, code) && !slices.Contains(tooLongCodes, code) {
+			return ts, err
+		}
 	}
 	refused := false
 	long := false
@@ -71,6 +78,17 @@ func (p *poster) write(ctx context.Context, client *slackgo.Client, channelID, e
 	return ts, err
 }
 
+// maxNotification is how much of a message a notification may show, in characters.
+const maxNotification = 1000
+
+// withButtons returns a text as Markdown with buttons below: a message has either markdown_text or blocks.
+func withButtons(text string, buttons []slackgo.BlockElement) []slackgo.MsgOption {
+	return []slackgo.MsgOption{
+		slackgo.MsgOptionText(escape(channel.Clip(text, maxNotification)), false),
+		slackgo.MsgOptionBlocks(slackgo.NewMarkdownBlock("", defuseMentions(text)), slackgo.NewActionBlock("", buttons...)),
+	}
+}
+
 func (p *poster) remove(ctx context.Context, channelID, ts string) {
 	_, _, err := p.api.write.DeleteMessageContext(ctx, channelID, ts)
 	if err != nil && codeOf(err) != "message_not_found" {
@@ -78,8 +96,8 @@ func (p *poster) remove(ctx context.Context, channelID, ts string) {
 	}
 }
 
-// post posts a text as a new message, with buttons if there are any.
-func (p *poster) post(ctx context.Context, client *slackgo.Client, place chat.Place, text string, m mark, buttons ...slackgo.BlockElement) (ts string, err error) {
+// post posts a text as a new message: a question with buttons, or an answer with some under it, if there are any.
+func (p *poster) post(ctx context.Context, client *slackgo.Client, place chat.Place, text string, m mark, buttons, under []slackgo.BlockElement) (ts string, err error) {
 	options := []slackgo.MsgOption{m.option()}
 	if place.Thread != "" {
 		options = append(options, slackgo.MsgOptionTS(place.Thread))
@@ -89,7 +107,7 @@ func (p *poster) post(ctx context.Context, client *slackgo.Client, place chat.Pl
 		options = append(options, optionsOf(first, append(all, slackgo.NewActionBlock("", buttons...)))...)
 		_, ts, err = client.PostMessageContext(ctx, place.Channel, options...)
 	} else {
-		ts, err = p.write(ctx, client, place.Channel, "", text, options...)
+		ts, err = p.write(ctx, client, place.Channel, "", text, under, options...)
 	}
 	if err == nil {
 		p.recent.noteFromBot(place.Channel, ts)

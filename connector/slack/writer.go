@@ -201,12 +201,14 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 // deliver sends a piece, unless it was sent already. The first one replaces the draft, but not one with buttons.
 func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, err error) {
 	m := mark{Reply: piece.Reply, Part: piece.Part, Answers: w.answers}
-	var buttons []slackgo.BlockElement
+	var buttons, under []slackgo.BlockElement // of a question; of an answer, which replaces the draft
 	for _, b := range channel.Buttons(piece) { // in a thread they may be about the conversation above
-		if b.Beside { // it is below an answer, which replaces the draft
-			continue
+		button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: w.conversation.Thread, Beside: b.Beside})
+		if b.Beside {
+			under = append(under, button)
+		} else {
+			buttons = append(buttons, button)
 		}
-		buttons = append(buttons, buttonOf(b.Label, buttonValue{Line: b.Line, Thread: w.conversation.Thread}))
 	}
 	replaces := piece.Part == 0 && len(buttons) == 0
 	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.mayHaveStarted() {
@@ -225,13 +227,13 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, e
 	}
 	if replaces && w.draft.ts != "" {
 		ts = w.draft.ts
-		err = w.draft.finish(ctx, w, piece.Text, m)
+		err = w.draft.finish(ctx, w, piece.Text, m, under)
 		if code := codeOf(err); !slices.Contains(noEditCodes, code) && !slices.Contains(tooLongCodes, code) {
 			return ts, err
 		}
 		w.deleteDraft(ctx)
 	}
-	return w.poster.post(ctx, w.api.write, w.place, piece.Text, m, buttons...)
+	return w.poster.post(ctx, w.api.write, w.place, piece.Text, m, buttons, under)
 }
 
 // findSent returns the bot's messages since the answered one; none if it may not read them, unless a piece may have been sent.

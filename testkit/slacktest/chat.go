@@ -166,6 +166,10 @@ func (s *Server) stopStream(a args) answer {
 		checkMetadata(a["metadata"])
 	}
 	refuseIf(m.Text+text == "", "no_text")
+	if a["blocks"] != "" { // shown at the bottom of the message
+		checkBlocks(a["blocks"])
+		m.Blocks = json.RawMessage(a["blocks"])
+	}
 	before := s.objectLocked(m, false)
 	m.extend(text)
 	m.Streaming = false

@@ -80,9 +80,15 @@ func checkBlocks(raw string) {
 	}
 }
 
-// checkBlock returns what is wrong with a block; "" if nothing is. The double supports sections, and actions with buttons.
+// checkBlock returns what is wrong with a block; "" if nothing is. The double supports sections, Markdown (reference/block-kit/blocks/markdown-block),
+// and actions with buttons.
 func checkBlock(b slack.Block) string {
 	switch b := b.(type) {
+	case *slack.MarkdownBlock:
+		if n := utf8.RuneCountInString(b.Text); n == 0 || n > maxMarkdown {
+			return fmt.Sprintf("must have 1 to %d characters", maxMarkdown)
+		}
+		return ""
 	case *slack.SectionBlock:
 		return checkText(b.Text, maxSection)
 	case *slack.ActionBlock:

@@ -223,8 +223,13 @@ func blocksText(raw json.RawMessage) string {
 	_ = json.Unmarshal(raw, &blocks) // nothing, or validated when it was posted
 	var lines []string
 	for _, b := range blocks.BlockSet {
-		if section, ok := b.(*slack.SectionBlock); ok && section.Text != nil {
-			lines = append(lines, section.Text.Text)
+		switch b := b.(type) {
+		case *slack.SectionBlock:
+			if b.Text != nil {
+				lines = append(lines, b.Text.Text)
+			}
+		case *slack.MarkdownBlock:
+			lines = append(lines, b.Text)
 		}
 	}
 	return strings.Join(lines, "\n")
