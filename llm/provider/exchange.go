@@ -47,7 +47,7 @@ func (c *Client) exchange(ctx context.Context, form *Form, p Plan) (answer llm.R
 	}
 	reading, stop := p.Answer.watchdog.start(ctx, c.Options.StreamIdle, c.Options.IdleTimeout)
 	defer stop()
-	err = c.send(reading, p.Answer.whenWorking(p.Alive), http.MethodPost, form.Address, form.json, func(resp *http.Response) (err error) {
+	err = c.send(reading, p.Answer.whenWorking(p.Alive), http.MethodPost, form.Address, payload{jsonType, form.json}, func(resp *http.Response) (err error) {
 		answer, err = p.Answer.read(resp, form)
 		return err
 	})
@@ -61,7 +61,7 @@ func (c *Client) exchange(ctx context.Context, form *Form, p Plan) (answer llm.R
 // Ask gets JSON from the server. A field of another type than in into stays empty. Errors are *llm.Error.
 func (c *Client) Ask(ctx context.Context, address string, into any) error {
 	const maxFacts = 4 << 20 // bytes; OpenRouter's list of models has 1 MB
-	return c.send(ctx, nil, http.MethodGet, address, nil, func(resp *http.Response) error {
+	return c.send(ctx, nil, http.MethodGet, address, payload{}, func(resp *http.Response) error {
 		err := readJSON(resp, maxFacts, into)
 		if _, ofAnotherType := errors.AsType[*json.UnmarshalTypeError](err); ofAnotherType {
 			return nil
@@ -77,8 +77,13 @@ func (c *Client) Post(ctx context.Context, address string, body any, limit int64
 	if err != nil {
 		return unsendable(fmt.Errorf("write the request: %w", err))
 	}
-	_, err = c.retry(ctx, llm.Request{}, new(bool), 1+c.Options.MaxRetries, func(ctx context.Context, req llm.Request) (llm.Response, error) {
-		return llm.Response{}, c.send(ctx, req.Alive, http.MethodPost, address, sent, func(resp *http.Response) error {
+	return c.PostAs(ctx, jsonType, address, sent, limit, into)
+}
+
+// PostAs is Post with a body of another media type than JSON.
+func (c *Client) PostAs(ctx context.Context, mediaType, address string, sent []byte, limit int64, into any) error {
+	_, err := c.retry(ctx, llm.Request{}, new(bool), 1+c.Options.MaxRetries, func(ctx context.Context, req llm.Request) (llm.Response, error) {
+		return llm.Response{}, c.send(ctx, req.Alive, http.MethodPost, address, payload{mediaType, sent}, func(resp *http.Response) error {
 			err := readJSON(resp, limit, into)
 			if wrong, ofAnotherType := errors.AsType[*json.UnmarshalTypeError](err); ofAnotherType {
 				return &llm.Error{Kind: llm.KindBadRequest, Message: "the answer is not what it should be: " + wrong.Error(), Err: wrong}
@@ -113,18 +118,26 @@ func unsendable(err error) *llm.Error {
 	return &llm.Error{Kind: llm.KindBadRequest, Message: err.Error(), Err: err}
 }
 
+const jsonType = "application/json"
+
+// payload is the body of a request; zero: it has none.
+type payload struct {
+	mediaType string
+	bytes     []byte
+}
+
 // send sends a request, and has receive read the body of a success. alive, unless nil, is called whenever bytes arrive.
 // Every failure is an *llm.Error, and any status but success is one.
-func (c *Client) send(ctx context.Context, alive func(), method, address string, body []byte, receive func(*http.Response) error) error {
+func (c *Client) send(ctx context.Context, alive func(), method, address string, body payload, receive func(*http.Response) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body.bytes))
 	if err != nil {
 		return unsendable(err)
 	}
 	req.Header = c.Header.Clone()
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
+	if body.mediaType != "" {
+		req.Header.Set("Content-Type", body.mediaType)
 	}
 	resp, err := c.Options.HTTPClient.Do(req)
 	if err != nil {
