@@ -70,12 +70,12 @@ func (b *backfill) completeOne(ctx context.Context, m Inbound) Inbound {
 				full, err = completer.Complete(ctx, b.name, m)
 				return err
 			})
+			if full.ID == m.ID { // the second try asks for the rest
+				m = full
+			}
 			return full, err
 		}
-		full, err := backoff.Retry(ctx, ask, backoff.WithBackOff(backoff.NewConstantBackOff(time.Second)), backoff.WithMaxTries(2))
-		if full.ID == m.ID {
-			m = full
-		}
+		_, err := backoff.Retry(ctx, ask, backoff.WithBackOff(backoff.NewConstantBackOff(time.Second)), backoff.WithMaxTries(2))
 		if err != nil && ctx.Err() == nil {
 			b.log.Warn("fetch_attachments_failed", "message", m.ID, "error", err)
 		}

@@ -84,7 +84,7 @@ type Observer interface {
 type Completer interface {
 	// Complete returns m with whatever it could find out. It may ask the platform, and ends when
 	// ctx does. What it cannot get stays unchanged, described in words: the message is taken up
-	// anyway. An error means that a retry with the same message soon is worthwhile.
+	// anyway. An error means that a retry with the message that it returned soon is worthwhile.
 	Complete(ctx context.Context, conversation string, m Inbound) (Inbound, error)
 }
 

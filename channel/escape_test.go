@@ -149,7 +149,7 @@ func TestHostileTextInConversation(t *testing.T) {
 		m.Author = trick.Text
 		if i%2 == 0 {
 			m.Quote = trick.Text
-			m.Attachments = []chat.Attachment{{Kind: "file", Name: trick.Text, Caption: trick.Text, Text: trick.Text}}
+			m.Attachments = []chat.Attachment{{Kind: "file", Name: trick.Text, Caption: trick.Text, Text: trick.Text}, {Kind: chat.Voice, Text: trick.Text}}
 		}
 		r.deliverMessage(m)
 		want = append(want, "user: "+strings.ToValidUTF8(strings.ReplaceAll(m.Text, "\x00", "\ufffd"), "\ufffd"))

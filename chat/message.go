@@ -53,8 +53,11 @@ type Attachment struct {
 	URL     string `json:"url,omitempty"`     // where the connector can fetch it
 	Type    string `json:"type,omitempty"`    // media type, as "image/png"
 	Size    int64  `json:"size,omitempty"`    // bytes; 0: not known
-	Text    string `json:"text,omitempty"`    // content of a text file, as far as the budget allows
+	Text    string `json:"text,omitempty"`    // content of a text file, or what is said in a recording, as far as the budget allows
 	File    int64  `json:"file,omitempty"`    // the stored picture, for models that accept pictures; 0: none
+	Seconds int    `json:"seconds,omitempty"` // length of a recording; 0: not known
+	Note    string `json:"note,omitempty"`    // why there is no Text, for people and models: "not transcribed"; a sentence of the code
+	ID      string `json:"id,omitempty"`      // the platform's, of a file that its connector looks up again
 
 	// Data is a picture that is not stored yet; the store saves it and sets File.
 	Data []byte `json:"-"`
@@ -138,6 +141,9 @@ func (r Record) Words(name func(word string) string) string {
 	for _, a := range r.of.Attachments {
 		if r.Role != llm.RoleTool { // its text mentions them
 			lines = append(lines, a.words(name))
+			if a.Kind == Voice && a.Text != "" { // it is what the person says
+				lines = append(lines, a.Text)
+			}
 		}
 	}
 	for _, call := range r.Calls {

@@ -19,6 +19,8 @@ const (
 	FileEnd     = "[end of file]"
 
 	MaxQuote = 1000 // characters of a Quote
+
+	Voice = "voice message" // the kind of an attachment that a person has recorded in the chat
 )
 
 // Header returns the author, seq and time of a message, so that the model can tell people apart.
@@ -43,7 +45,7 @@ func RepliedTo(m Message) string {
 	return CleanLine(m.Quote, MaxQuote)
 }
 
-// Body returns the message as text: its own text and its attachments: text files with their
+// Body returns the message as text: its own text and its attachments: text files and voice with their
 // content, others described. The text of a tool's result mentions its pictures itself.
 func (m Message) Body() string {
 	if len(m.Attachments) == 0 || m.Role == llm.RoleTool {
@@ -69,18 +71,55 @@ func (m Message) Body() string {
 	return b.String()
 }
 
-// Words describes an attachment in a text: "[image: cat.png, image/png, 120 kB, a cat on a mat]".
+// Said returns what the author has written and said: the text, and the voice messages as far as they are transcribed.
+func (m Message) Said() string {
+	said := m.Text
+	for _, a := range m.Attachments {
+		if a.Kind == Voice && a.Text != "" {
+			said = strings.TrimPrefix(said+"\n"+a.Text, "\n")
+		}
+	}
+	return said
+}
+
+// Words describes an attachment in a text: "[image: cat.png, image/png, 120 kB, a cat on a mat]", "[voice message, 0:34, not transcribed]".
 func (a Attachment) Words() string { return a.words(func(kind string) string { return kind }) }
 
-// words is Words with another name of its kind.
-func (a Attachment) words(name func(kind string) string) string {
+// words is Words with other names of its kind and its note.
+func (a Attachment) words(name func(word string) string) string {
 	media := CleanLine(a.Type, 50)
 	if a.Text != "" {
 		media = ""
 	}
-	about := []string{CleanLine(a.Name, 100), media, sizeWords(a.Size), CleanLine(a.Caption, 500)}
+	about := []string{CleanLine(a.Name, 100), media, lengthWords(a.Seconds), sizeWords(a.Size), CleanLine(a.Caption, 500)}
+	after := ": "
+	if a.Kind == Voice { // platforms name all of them alike
+		about = []string{lengthWords(a.Seconds), CleanLine(a.Caption, 500)}
+		after = ", "
+		if a.Text != "" {
+			about = append(about, name("transcribed"))
+		}
+	}
+	if a.Note != "" {
+		about = append(about, CleanLine(name(a.Note), 200))
+	}
 	about = slices.DeleteFunc(about, func(s string) bool { return s == "" })
-	return "[" + name(cmp.Or(CleanLine(a.Kind, 30), "attachment")) + ": " + strings.Join(about, ", ") + "]"
+	kind := name(cmp.Or(CleanLine(a.Kind, 30), "attachment"))
+	if a.Kind == Voice && len(about) == 0 {
+		return "[" + kind + "]"
+	}
+	return "[" + kind + after + strings.Join(about, ", ") + "]"
+}
+
+// lengthWords returns the length of a recording: "0:34", "1:02:03".
+func lengthWords(seconds int) string {
+	switch {
+	case seconds <= 0:
+		return ""
+	case seconds < 3600:
+		return fmt.Sprintf("%d:%02d", seconds/60, seconds%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
 }
 
 func sizeWords(bytes int64) string {

@@ -96,8 +96,11 @@ var header = lazy.Pattern(`(?m)^\[#(\d+) (\d{4}-\d\d-\d\d \d\d:\d\d) [^\]]*\] ?`
 // clock is how requests and results show times.
 const clock = "2006-01-02 15:04"
 
-// attached matches a file with its content, or any other attachment of a message.
-var attached = lazy.Pattern(`(?s)\[file: [^\[\]\n]*\]\n.*?\n\[end of file\]|\[(?:image|file|video|audio|attachment): [^\[\]\n]*\]`)
+// attached matches a file with its content, or the description of any other attachment of a message.
+var attached = lazy.Pattern(`(?s)\[file: [^\[\]\n]*\]\n.*?\n\[end of file\]|\[(?:image|file|video|audio|attachment): [^\[\]\n]*\]|\[voice message(?:, [^\[\]\n]*)?\]`)
+
+// voice matches what a person says in a voice message.
+var voice = lazy.Pattern(`(?s)\[voice message, [^\[\]\n]*\]\n(.*?)\n\[end of file\]`)
 
 // readTurn returns the latest message of a person and the tool results after it. The turn context is for models that can
 // read it.
@@ -126,6 +129,7 @@ func readTurn(messages []Message) (line lastLine, results []Message) {
 		asked, _ = time.Parse(clock, text[h[4]:h[5]]) // without a time zone, like the times of results
 		text = text[h[1]:]
 	}
+	text = voice().ReplaceAllString(text, "$1")
 	line.text = strings.TrimSpace(attached().ReplaceAllString(text, ""))
 	line.content = words.Content(line.text)
 	if !asked.IsZero() {

@@ -147,6 +147,8 @@ func TestOfflineModelAnswersStatements(t *testing.T) {
 	for said, want := range map[string]string{ // without looking anything up
 		"[#1 2023-07-01 10:00 Bob] Hello!": "Hello!",
 		"[#41 2023-07-01 10:00 Eve] We adopted a cat too [file: notes.txt, 2 kB]\nWhat is love?\n[end of file]": "Saved as message #41.\n\n",
+		"[#41 2023-07-01 10:00 Eve] [voice message, 0:04, transcribed]\nHello!\n[end of file]":                  "Hello!",
+		"[#41 2023-07-01 10:00 Eve] [voice message, 0:04, not transcribed]":                                     "Saved as message #41.\n\n",
 	} {
 		answer, asked := talk(t, said, memories, transcript)
 		check.HasPrefix(t, said, answer, want)

@@ -182,6 +182,7 @@ func TestPassage(t *testing.T) {
 		{"in other forms too", chat.Message{Text: strings.ReplaceAll(strings.Repeat("Es war wieder alles ruhig und wir haben nichts gesehen. ", 40)+"Die Fahrräder stehen jetzt auf dem Hof. ", "  ", " ")}, "Fahrrad", []string{"Die Fahrräder stehen"}, nil},
 		{"a caption", chat.Message{Attachments: []chat.Attachment{{Kind: "image", Name: "a.png", Caption: "a vault in the cellar"}}}, "vault", []string{"[image: a.png, a vault in the cellar]"}, nil},
 		{"what stands in a file, and its name", chat.Message{Text: "look", Attachments: []chat.Attachment{{Kind: "file", Name: "b.txt", Text: "about the wind"}, {Kind: "file", Name: "a.txt", Text: long}}}, "vault number", []string{"look\n", "[file: b.txt]", "[file: a.txt]\n… ", "vault opens with the number 7461."}, []string{start, "about the wind"}},
+		{"what is said in a voice message", chat.Message{Attachments: []chat.Attachment{{Kind: chat.Voice, Seconds: 34, Text: long}}}, "vault number", []string{"[voice message, 0:34, transcribed]\n… ", "vault opens with the number 7461."}, []string{start}},
 		{"Chinese, where nothing is blank", chat.Message{Text: strings.Repeat("我们在河边散步聊天", 100) + "钥匙在花盆下面" + strings.Repeat("然后大家都回家了", 100)}, "钥匙在哪", []string{"钥匙在花盆下面"}, nil},
 		{"a word without end", chat.Message{Text: "vault " + strings.Repeat("a", 3000)}, "vault", []string{"vault"}, nil},
 	} {

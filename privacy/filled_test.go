@@ -29,7 +29,7 @@ func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
 	first.Label = ann.Name
 	first.Quote = "somebody: " + secret
 	first.ReplyTo = "m900"
-	first.Attachments = []chat.Attachment{{Kind: "image", Name: secret, Data: []byte(secret)}}
+	first.Attachments = []chat.Attachment{{Kind: "image", Name: secret, Data: []byte(secret)}, {Kind: chat.Voice, Seconds: 34, Text: "I have the " + secret}}
 	thread := find(t, s, "discord:1/2/m1")
 	deliver(t, c, first, quoting(2, "m901", ann.Name+": the "+secret))
 	j := check.Must(memory.Of(c).Records().Begin(ctx, transcript.Summary{

@@ -16,7 +16,7 @@ import (
 
 // The purposes of a request to a model.
 const (
-	ForTurn    = "turn"    // an answer to people, and the tools on the way
+	ForTurn    = "turn"    // an answer to people, the tools on the way, and transcripts of voice
 	ForSummary = "summary" // compactions and recaps
 
 	ForEmbedding = "embedding" // vectors of messages, memories and questions

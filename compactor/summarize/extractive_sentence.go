@@ -51,7 +51,7 @@ func sentencesOf(messages []chat.Message, focus string) []*sentence {
 			s.day = m.Time.Format(chat.DateFormat)
 		}
 		offline := m.Role == llm.RoleAssistant && llm.IsOffline(m.Text)
-		for _, text := range words.Sentences(withoutFences(m.Text)) {
+		for _, text := range words.Sentences(withoutFences(m.Said())) {
 			text = trimTalk(oneLine(tokens.Clip(text, maxSentence)), names)
 			one := s.worded(tighten(text))
 			one.judge(names)
