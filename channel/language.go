@@ -61,7 +61,7 @@ func languageIn(ctx context.Context, records *store.Conversation, setting string
 	sample := ""
 	for i, m := range said {
 		if m.Role == llm.RoleUser {
-			sample += tokens.Beginning(m.Text, sampleTokens) + "\n"
+			sample += tokens.Beginning(m.Said(), sampleTokens) + "\n"
 		}
 		if first || i == len(said)-1 {
 			if found, sure := words.Language(sample); sure || !first {

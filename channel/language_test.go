@@ -11,6 +11,7 @@ import (
 	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/channel/command"
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/prompts"
@@ -47,7 +48,13 @@ func spoken(t *testing.T, language string, worker script) (lines, answers []stri
 	r.opts.Rules = access.Rules{CallsPerHour: 500, Money: access.Money{PerDay: 1000, PerMonth: 9000, Prices: priced}}
 	r.withWorker(worker)
 	picture := r.inbound("note", false)
-	picture.Attachments = []channel.Attachment{{Kind: "image", Name: "note.png"}, {Name: "note"}}
+	picture.Attachments = []channel.Attachment{
+		{Kind: "image", Name: "note.png"},
+		{Name: "note"},
+		{Kind: chat.Voice, Seconds: 34, Text: "note"},
+		{Kind: chat.Voice, Note: "not transcribed: it took too long"},
+		{Kind: "file", Note: "not read: it contains no text; perhaps its pages are pictures"},
+	}
 	r.post(picture)
 	r.sendNotes(40)
 	r.ask("what is tea?")

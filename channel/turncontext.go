@@ -72,7 +72,7 @@ const mayBeSilent = "nobody addressed you: with nothing to add, answer only " + 
 func (w *turnContext) recalled(ctx context.Context, budget int) (made compactor.Context, version int64) {
 	q := recall{records: w.records, question: memory.Question{Before: w.turn.Seq}}
 	for _, m := range w.addressed(w.turn.Seq) {
-		q.question.Text = strings.TrimSpace(q.question.Text + "\n" + tokens.Clip(m.Text, 500))
+		q.question.Text = strings.TrimSpace(q.question.Text + "\n" + tokens.Clip(m.Said(), 500))
 		q.question.Asker = m.Author
 	}
 	if budget <= 0 || !words.IsQuestion(q.question.Text) { // a question: true of all that ask for the past, and of three of ten messages

@@ -38,7 +38,7 @@ func (c *checker) check() {
 	c.checkStore()
 	c.checkWeb()
 	c.checkModels()
-	c.checkEmbeddings()
+	c.checkSideServers()
 	c.checkAgents()
 	c.checkTools()
 	c.checkHooks()

@@ -53,6 +53,7 @@ type Settings struct {
 	LLM              LLM                `toml:"llm"`
 	Providers        []Provider         `toml:"providers"`
 	Embeddings       Embeddings         `toml:"embeddings"`
+	Transcription    Transcription      `toml:"transcription"`
 	Defaults         Defaults           `toml:"defaults"`
 	Discord          Discord            `toml:"discord"`
 	Slack            Slack              `toml:"slack"`

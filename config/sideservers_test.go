@@ -31,3 +31,26 @@ func TestEmbeddingServer(t *testing.T) {
 		check.ErrorContains(t, settings, check.ErrorOf(Parse("config.toml", []byte(settings))), want)
 	}
 }
+
+func TestTranscriptionServer(t *testing.T) {
+	environment(t, map[string]string{"OPENAI_API_KEY": "o-key"})
+	for settings, want := range map[string]string{
+		"": "offline",
+		"[transcription]\nbase_url = \"http://localhost:8000/v1\"\nmodel = \"m\"":                       `auto http://localhost:8000/v1 "m" key "" of api_key under [transcription]`,
+		"[transcription]\nbase_url = \"https://api.openai.com/v1\"\nmodel = \"gpt-4o-mini-transcribe\"": `auto https://api.openai.com/v1 "gpt-4o-mini-transcribe" key "o-key" of OPENAI_API_KEY`,
+	} {
+		s := check.Must(Parse("config.toml", []byte(settings)))(t)
+		target, on, err := TranscriptionServer(&s)
+		check.NoError(t, err)
+		check.Equal(t, settings, aim(target, on), want)
+		check.That(t, s.Transcription.MaxSeconds == 300 && !s.Transcription.Overheard, "the defaults are %+v", s.Transcription)
+	}
+	for settings, want := range map[string]string{
+		"[transcription]\nbase_url = \"http://localhost:8000/v1\"": "model: is missing",
+		"[transcription]\nmodel = \"m\"":                           "base_url: is missing",
+		"[transcription]\nmax_seconds = 0":                         "1 to 7200",
+		"[transcription]\noverheard = \"yes\"":                     "overheard",
+	} {
+		check.ErrorContains(t, settings, check.ErrorOf(Parse("config.toml", []byte(settings))), want)
+	}
+}

@@ -52,7 +52,7 @@ var errNoConnector = errors.New("no connector to start: set DISCORD_TOKEN for Di
 
 // openConnectors builds the connectors that have a token; Slack needs two. It fails if there are none,
 // unless the dashboard is served.
-func openConnectors(s *config.Settings, dashboard bool, log *slog.Logger) (connectors []outerConnector, err error) {
+func openConnectors(s *config.Settings, r *readers, dashboard bool, log *slog.Logger) (connectors []outerConnector, err error) {
 	catchUp := time.Duration(s.CatchUp)
 	token, err := s.DiscordToken()
 	if err != nil {
@@ -61,7 +61,7 @@ func openConnectors(s *config.Settings, dashboard bool, log *slog.Logger) (conne
 	if token != "" {
 		connector, err := discord.New(discord.Options{
 			Token: token, APIBase: s.Discord.APIBase, MentionOnly: !s.Discord.MessageContent, Shards: s.Discord.Shards,
-			AttachmentTokens: s.AttachmentTokens, Pictures: s.Pictures, CatchUp: catchUp, Log: log,
+			AttachmentTokens: s.AttachmentTokens, Pictures: s.Pictures, Voice: r.voice, PDF: r.pdf, CatchUp: catchUp, Log: log,
 		})
 		if err != nil {
 			return nil, err
@@ -75,7 +75,7 @@ func openConnectors(s *config.Settings, dashboard bool, log *slog.Logger) (conne
 	if bot != "" {
 		connector, err := slack.New(slack.Options{
 			BotToken: bot, AppToken: app, APIBase: s.Slack.APIBase, Working: s.Slack.Working, ReplyIn: s.Slack.ReplyIn,
-			AttachmentTokens: s.AttachmentTokens, Pictures: s.Pictures, CatchUp: catchUp, Log: log,
+			AttachmentTokens: s.AttachmentTokens, Pictures: s.Pictures, Voice: r.voice, PDF: r.pdf, CatchUp: catchUp, Log: log,
 		})
 		if err != nil {
 			return nil, err

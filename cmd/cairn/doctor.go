@@ -31,7 +31,8 @@ func newDoctor(a *app) *cobra.Command {
 		Long: `Check everything a running bot depends on: the settings; the data folder, including every page
 of the database, or the PostgreSQL server; the MCP servers and their tools; and what the tokens of Discord and Slack may
 do. It sends each model a turn with tools, the same turn again to see the provider's cache at
-work, a picture, and a request for a summary, and asks the server of embeddings for vectors. It works while the bot runs, and asks it how it is, at
+work, a picture, and a request for a summary, asks the server of embeddings for vectors, and the server for transcription
+for what is said in a second of silence. It works while the bot runs, and asks it how it is, at
 its health or [web] address. Exit code 1: something is wrong.`,
 		Example: `  cairn doctor
   cairn doctor --json | jq 'select(.ok | not)'`,
@@ -52,7 +53,7 @@ type doctor struct {
 }
 
 type diagnosis struct {
-	Check  string `json:"check"` // settings, data, model, worker, search, tools, platform, discord, slack, bot
+	Check  string `json:"check"` // settings, data, model, worker, search, files, tools, platform, discord, slack, bot
 	OK     bool   `json:"ok"`
 	Detail string `json:"said"`
 }
@@ -167,12 +168,15 @@ func (a *app) howToRestore() string {
 }
 
 func (d *doctor) connectors(ctx context.Context) {
-	connectors, err := openConnectors(&d.app.settings, d.app.webSide != nil, slog.New(slog.DiscardHandler))
+	connectors, err := openConnectors(&d.app.settings, new(readers), d.app.webSide != nil, slog.New(slog.DiscardHandler))
 	switch {
 	case errors.Is(err, errNoConnector):
 		d.report("platform", nil, "no tokens are set: only the terminal is available")
 	case err != nil:
 		d.report("platform", err)
+	}
+	if len(connectors) > 0 { // only platforms have attachments
+		d.attachments(ctx)
 	}
 	for _, connector := range connectors {
 		limited, cancel := context.WithTimeout(ctx, serverTimeout)

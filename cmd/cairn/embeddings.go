@@ -6,16 +6,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
 	"cairn/channel"
-	"cairn/channel/access"
 	"cairn/config"
 	"cairn/llm"
 	"cairn/llm/openai"
-	"cairn/llm/prices"
 	"cairn/memory"
 	"cairn/store"
 )
@@ -73,10 +70,8 @@ func (b *bot) startEmbeddings(ctx context.Context) error {
 	}
 	o := embeddingOptions(&b.started, b.store, e, b.log)
 	o.Fills = func() bool { return channel.FleetOf(b.hub).DoesChores() }
-	o.May = func() bool {
-		return !slices.ContainsFunc(b.hub.Operator().Access().Budgets(), func(one access.Budget) bool { return one.Spent >= one.Limit })
-	}
-	o.Spent = func(conversation string, used llm.Usage) { b.spentOnEmbeddings(e.Name(), conversation, used) }
+	o.May = b.hasBudget
+	o.Spent = func(conversation string, used llm.Usage) { b.spent(store.ForEmbedding, e.Name(), conversation, used) }
 	o.Asked = b.metrics.asked
 	made, err := memory.NewEmbeddings(ctx, o)
 	if err != nil {
@@ -84,27 +79,6 @@ func (b *bot) startEmbeddings(ctx context.Context) error {
 	}
 	b.tasks.Go(func() { made.Run(b.ctx) })
 	return nil
-}
-
-// spentOnEmbeddings counts what a request has cost. It writes in the background: a question must not wait until the database can be written.
-func (b *bot) spentOnEmbeddings(model, conversation string, used llm.Usage) {
-	u := store.Usage{
-		Day: store.Day(time.Now()), Kind: store.ForEmbedding, Model: model, Requests: 1, Tokens: prices.Tokens{Input: int64(used.Prompt)},
-	}
-	b.metrics.add(u)
-	b.hub.Operator().Access().Count(u)
-	b.spending.Go(func() {
-		ctx := context.WithoutCancel(b.ctx)
-		c, err := b.store.Find(ctx, conversation)
-		if err == nil {
-			err = c.Turns().AddUsage(ctx, []store.Usage{u})
-		}
-		if err != nil {
-			b.log.Debug("save_usage_failed", "error", err)
-			return
-		}
-		b.hub.Operator().Access().Written(u)
-	})
 }
 
 // searchByMeaning makes the searches of a command use embeddings, if they are on.

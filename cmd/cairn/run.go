@@ -76,7 +76,11 @@ func (a *app) runOnce(ctx context.Context) (err error) {
 		return err
 	}
 	log := a.logger(a.err, slog.LevelInfo)
-	connectors, err := openConnectors(&a.settings, a.webSide != nil, log)
+	readers, err := openReaders(&a.settings, log)
+	if err != nil {
+		return usage(err)
+	}
+	connectors, err := openConnectors(&a.settings, readers, a.webSide != nil, log)
 	if err != nil {
 		return usage(err)
 	}
@@ -94,6 +98,7 @@ func (a *app) runOnce(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
+	readers.bot.Store(bot)
 	health, err := bot.startHealth(ctx, connectors)
 	if err != nil {
 		return err

@@ -62,14 +62,18 @@ type pauses struct {
 
 // Options are the settings of the connector.
 type Options struct {
-	Token            string        // of the bot, with or without the prefix "Bot "; never logged
-	APIBase          string        // root of a compatible server, e.g. "http://localhost:8080"; empty: Discord itself
-	Shards           int           // connections among which the servers are divided; 0: as many as Discord recommends when the connector starts
-	MentionOnly      bool          // do without the privileged message content intent, and read only what is addressed to the bot
-	AttachmentTokens int           // for text files, per message; 0: text files are not fetched
-	Pictures         bool          // fetch pictures, for models that can see
-	CatchUp          time.Duration // how far back to read unknown channels after the bot was offline; 0: channel.DefaultCatchUp
-	Log              *slog.Logger  // nil: slog.Default()
+	Token            string // of the bot, with or without the prefix "Bot "; never logged
+	APIBase          string // root of a compatible server, e.g. "http://localhost:8080"; empty: Discord itself
+	Shards           int    // connections among which the servers are divided; 0: as many as Discord recommends when the connector starts
+	MentionOnly      bool   // do without the privileged message content intent, and read only what is addressed to the bot
+	AttachmentTokens int    // for text files, per message; 0: text files are not fetched
+	Pictures         bool   // fetch pictures, for models that can see
+
+	Voice *platform.Transcriber // transcribes voice; nil: it is not transcribed
+	PDF   *platform.PDFReader   // reads PDFs; nil: they are not read
+
+	CatchUp time.Duration // how far back to read unknown channels after the bot was offline; 0: channel.DefaultCatchUp
+	Log     *slog.Logger  // nil: slog.Default()
 }
 
 // New returns a connector, which does nothing before Run. The error says which option is invalid.
@@ -108,7 +112,7 @@ func assemble(o Options, base *platform.Base) *Discord {
 		Base: base, o: o, pauses: defaultPauses(), rest: newREST(o.APIBase, o.Token, &base.Clock), state: &stateCache{},
 		queue: &platform.KeyedQueue[func()]{Group: base.Work},
 	}
-	d.files = &platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.rest.fetch}
+	d.files = &platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.rest.fetch, Voice: o.Voice, PDF: o.PDF}
 	translator := &translator{state: d.state, files: d.files}
 	d.history = &history{base: base, rest: d.rest, state: d.state, translator: translator}
 	d.poster = &poster{base: base, rest: d.rest, state: d.state, pauses: d.pauses, history: d.history}
@@ -143,13 +147,15 @@ func (d *Discord) ShardOf(conversation string) int { return d.shards.shardOf(con
 // Split splits a reply into messages.
 func (d *Discord) Split(text string) []string { return split(text) }
 
-const completeTimeout = 10 * time.Second
+const completeTimeout = 10 * time.Second // for texts and pictures
 
-// Complete fetches the files of a message. A file that cannot be fetched stays described.
-func (d *Discord) Complete(ctx context.Context, _ string, m channel.Inbound) (_ channel.Inbound, err error) {
-	ctx, cancel := context.WithTimeout(ctx, completeTimeout)
+// Complete fetches the files of a message, and has its voice and PDFs read. A file that cannot be fetched stays described.
+func (d *Discord) Complete(ctx context.Context, conversation string, m channel.Inbound) (channel.Inbound, error) {
+	limited, cancel := context.WithTimeout(ctx, completeTimeout)
 	defer cancel()
-	m.Attachments, err = d.files.Complete(ctx, m.Attachments)
+	var err error
+	m.Attachments, err = d.files.Complete(limited, m.Attachments)
+	m.Attachments = d.files.Extract(ctx, conversation, m)
 	m.Incomplete = err != nil
 	return m, err
 }

@@ -43,16 +43,8 @@ func (t *translator) inbound(m message, p place) (in channel.Inbound, ok bool) {
 		in.Time = at
 	}
 	in.Text = t.textOf(m, p.Guild, me, in.Bot)
-	files := m.Attachments
-	for _, s := range m.Snapshots {
-		files = slices.Concat(files, s.Message.Attachments)
-	}
-	for _, f := range files {
-		a := channel.Attachment{Kind: platform.KindOf(f.ContentType), Name: f.Filename, Size: f.Size, URL: f.URL, Caption: f.Description}
-		a.Type, _, _ = strings.Cut(f.ContentType, ";")
-		in.Incomplete = in.Incomplete || t.files.Wanted(a)
-		in.Attachments = append(in.Attachments, a)
-	}
+	in.Attachments = m.files()
+	in.Incomplete = slices.ContainsFunc(in.Attachments, t.files.Wanted)
 	if in.Text == "" && len(in.Attachments) == 0 {
 		return in, false // nothing is readable, e.g. without the message content intent
 	}

@@ -11,6 +11,10 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"cairn/channel"
+	"cairn/chat"
+	"cairn/connector/platform"
 )
 
 // message contains the fields of a message that the connector uses. discordgo's type cannot be decoded if one
@@ -20,6 +24,7 @@ type message struct {
 	ChannelID   string `json:"channel_id"`
 	GuildID     string `json:"guild_id"` // in events only
 	Type        discordgo.MessageType
+	Flags       discordgo.MessageFlags
 	Author      *user
 	Member      *member // in events only
 	WebhookID   string  `json:"webhook_id"`
@@ -83,6 +88,7 @@ type attachment struct {
 	Filename, Description, URL string
 	ContentType                string `json:"content_type"`
 	Size                       int64
+	Seconds                    float64 `json:"duration_secs"` // of a voice message
 }
 
 type poll struct {
@@ -90,6 +96,24 @@ type poll struct {
 	Answers  []struct {
 		Media struct{ Text string } `json:"poll_media"`
 	}
+}
+
+// files describes the files of a message and of those that it forwards. The file of a voice message is its recording.
+func (m message) files() (all []channel.Attachment) {
+	for _, f := range m.Attachments {
+		a := channel.Attachment{
+			Kind: platform.KindOf(f.ContentType), Name: f.Filename, Size: f.Size, URL: f.URL, Caption: f.Description, Seconds: platform.Length(f.Seconds),
+		}
+		a.Type, _, _ = strings.Cut(f.ContentType, ";")
+		if a.Kind == "audio" && m.Flags&discordgo.MessageFlagsIsVoiceMessage != 0 {
+			a.Kind = chat.Voice
+		}
+		all = append(all, a)
+	}
+	for _, s := range m.Snapshots {
+		all = append(all, s.Message.files()...)
+	}
+	return all
 }
 
 func (m message) text() string {

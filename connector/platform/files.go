@@ -1,5 +1,5 @@
-// Attached files: text and pictures are fetched, other files are only described. HTTP responses are read up to a
-// limit, whatever length the server announces.
+// Attached files: text and pictures are fetched, voice and PDFs become text elsewhere (voice.go, pdf.go), other files are only
+// described. HTTP responses are read up to a limit, whatever length the server announces.
 
 package platform
 
@@ -49,6 +49,13 @@ type Files struct {
 
 	// Convert converts the content of a text file, by its media type; nil: it stays as it is.
 	Convert func(mediaType, content string) string
+
+	// Transcript returns the platform's own transcript of a recording, for which it may wait; empty: there is none. nil: the platform
+	// makes none.
+	Transcript func(ctx context.Context, a channel.Attachment) string
+
+	Voice *Transcriber // nil: no server transcribes voice
+	PDF   *PDFReader   // nil: PDFs are not read
 }
 
 // KindOf returns what people call a file of a media type.
@@ -69,22 +76,29 @@ func isText(a channel.Attachment) bool {
 
 // Wanted reports whether the contents of a file should be fetched.
 func (f Files) Wanted(a channel.Attachment) bool {
-	if a.URL == "" || a.Text != "" || len(a.Data) > 0 || a.File != 0 {
+	if a.URL == "" || a.Text != "" || a.Note != "" && a.Note != noteNotTranscribed || len(a.Data) > 0 || a.File != 0 {
 		return false
 	}
-	return f.Tokens > 0 && isText(a) || f.Pictures && slices.Contains(pictureTypes, a.Type) && a.Size <= MaxPicture
+	return f.Tokens > 0 && (isText(a) || isPDF(a)) || isVoice(a) || f.Tokens > 0 && a.ID != "" ||
+		f.Pictures && slices.Contains(pictureTypes, a.Type) && a.Size <= MaxPicture
+}
+
+// share returns how many tokens each text among the attachments may have.
+func (f Files) share(all []channel.Attachment) int {
+	texts := 0
+	for _, a := range all {
+		if isText(a) || isPDF(a) && f.PDF != nil || isVoice(a) && f.Voice != nil || a.ID != "" {
+			texts++
+		}
+	}
+	return f.Tokens / max(texts, 1)
 }
 
 // Complete returns a copy of the attachments with the texts and pictures that it could fetch; the error is the last one of Fetch.
 func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []channel.Attachment, failed error) {
 	all = slices.Clone(all)
-	texts := 0
 	images := 0
-	for _, a := range all {
-		if isText(a) {
-			texts++
-		}
-	}
+	share := f.share(all)
 	for i := range all {
 		a := &all[i]
 		text := isText(*a)
@@ -92,7 +106,7 @@ func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []chan
 		if !text {
 			limit = MaxPicture + 1
 		}
-		if !f.Wanted(*a) || !text && images == MaxPictures {
+		if !f.Wanted(*a) || isExtracted(*a) || !text && images == MaxPictures {
 			continue
 		}
 		data, err := f.Fetch(WithLimit(ctx, limit), a.URL)
@@ -105,7 +119,7 @@ func (f Files) Complete(ctx context.Context, all []channel.Attachment) (_ []chan
 				content = f.Convert(a.Type, content)
 			}
 			if !strings.ContainsRune(content, 0) {
-				a.Text = channel.Clip(content, f.Tokens/texts)
+				a.Text = channel.Clip(content, share)
 			}
 		case len(data) <= MaxPicture && slices.Contains(pictureTypes, detected):
 			a.Data = data

@@ -18,9 +18,11 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 	limited, cancel := context.WithTimeout(ctx, s.times.complete)
 	defer cancel()
 	awaited := limited // nobody waits for what is overheard, unless somebody asks something after it
+	heard := ctx
 	if !m.Addressed {
 		awaited = background(limited, channel.Awaited(ctx))
 		limited = background(limited, nil)
+		heard = background(ctx, channel.Awaited(ctx))
 	}
 	place := chat.ParsePlace(conversation)
 	if isNameless(m) {
@@ -41,6 +43,7 @@ func (s *Slack) Complete(ctx context.Context, conversation string, m channel.Inb
 	if err != nil { // files without contents stay described
 		s.Log.Debug("read_file_failed", "error", err)
 	}
+	m.Attachments = s.files.Extract(heard, conversation, m)
 	m.Incomplete = false
 	return m, ctx.Err()
 }

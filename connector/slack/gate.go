@@ -37,6 +37,7 @@ var tiers = map[string]tier{
 	"conversations.history": {limit: 50, background: 25},
 	"conversations.info":    {limit: 50, background: 25},
 	"conversations.replies": {limit: 50, background: 25},
+	"files.info":            {limit: 100, background: 50},
 	"users.conversations":   {limit: 50, background: 25},
 	"users.info":            {limit: 100, background: 50},
 	"users.list":            {limit: 20, background: 10},

@@ -67,6 +67,7 @@ func (t *translator) inbound(place chat.Place, m message) (in channel.Inbound, r
 	in.Text = t.names.plainText(t.self.withoutMention(withForwarded(m)))
 	in.Author = t.names.authorOf(m)
 	in.Attachments = attachments(m.Files)
+	t.files.LimitTexts(in.Attachments)
 	if in.Text == "" && len(in.Attachments) == 0 {
 		return in, false
 	}
@@ -128,6 +129,7 @@ func attachments(files []file) []channel.Attachment {
 			Kind: platform.KindOf(f.Mimetype), Name: cmp.Or(f.Name, f.Title), Type: f.Mimetype, Size: f.Size,
 			URL: cmp.Or(f.Download, f.URL), Caption: f.AltText,
 		}
+		f.describeVoice(&a)
 		if f.Mimetype == canvasType {
 			a.Kind = "canvas"
 			a.Name = cmp.Or(f.Title, f.Name) // Slack derives the name from the title

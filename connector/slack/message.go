@@ -53,9 +53,12 @@ type message struct {
 type file struct {
 	ID, Mode, Name, Title, Mimetype string
 	Size                            int64
-	Download                        string `json:"url_private_download"`
-	URL                             string `json:"url_private"`
-	AltText                         string `json:"alt_txt"`
+	Download                        string  `json:"url_private_download"`
+	URL                             string  `json:"url_private"`
+	AltText                         string  `json:"alt_txt"`
+	Subtype                         string  // voiceClip for one
+	Milliseconds                    float64 `json:"duration_ms"`
+	Transcription                   transcription
 }
 
 // mark is metadata of the bot's messages, invisible to people, by which they are found again.

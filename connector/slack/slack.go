@@ -50,6 +50,8 @@ type times struct {
 	complete time.Duration // for looking up the names and files of one message
 	check    time.Duration // for what Check reads of the channels
 
+	transcript time.Duration // how long Slack may take to transcribe a recording; a sixth of it is between two looks
+
 	retry platform.Backoff // before showing a reply is tried again
 }
 
@@ -71,15 +73,19 @@ var (
 
 // Options are the settings of the connector.
 type Options struct {
-	BotToken         string        // xoxb-…; never logged
-	AppToken         string        // xapp-…, with connections:write; never logged
-	APIBase          string        // Web API of a compatible server, e.g. "http://localhost:8080/api/"; empty: Slack itself
-	AttachmentTokens int           // for text files, per message; 0: text files are not fetched
-	Pictures         bool          // fetch pictures, for models that can see
-	Working          string        // how the bot shows that it is working on an answer, one of Workings; empty: "status"
-	ReplyIn          string        // where answers to messages outside of threads are posted, one of ReplyPlaces; empty: "auto"
-	CatchUp          time.Duration // how far back to read unknown channels after the bot was offline; 0: channel.DefaultCatchUp
-	Log              *slog.Logger  // nil: slog.Default()
+	BotToken         string // xoxb-…; never logged
+	AppToken         string // xapp-…, with connections:write; never logged
+	APIBase          string // Web API of a compatible server, e.g. "http://localhost:8080/api/"; empty: Slack itself
+	AttachmentTokens int    // for text files, per message; 0: text files are not fetched
+	Pictures         bool   // fetch pictures, for models that can see
+
+	Voice *platform.Transcriber // transcribes what Slack does not; nil: nothing
+	PDF   *platform.PDFReader   // reads PDFs; nil: they are not read
+
+	Working string        // how the bot shows that it is working on an answer, one of Workings; empty: "status"
+	ReplyIn string        // where answers to messages outside of threads are posted, one of ReplyPlaces; empty: "auto"
+	CatchUp time.Duration // how far back to read unknown channels after the bot was offline; 0: channel.DefaultCatchUp
+	Log     *slog.Logger  // nil: slog.Default()
 }
 
 // Workings are the values of Options.Working. Where Slack shows no status, "status" means "reaction".
@@ -122,7 +128,8 @@ func New(o Options) (*Slack, error) {
 func defaultTimes() *times {
 	return &times{
 		edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, takeOver: time.Minute, silence: 30 * time.Second, answer: time.Second,
-		list: time.Minute, complete: 10 * time.Second, check: platform.CheckTime, retry: platform.Backoff{First: 500 * time.Millisecond, Max: 5 * time.Second},
+		list: time.Minute, complete: 10 * time.Second, check: platform.CheckTime,
+		transcript: 6 * time.Second, retry: platform.Backoff{First: 500 * time.Millisecond, Max: 5 * time.Second},
 	}
 }
 
@@ -131,7 +138,8 @@ func assemble(o Options, base *platform.Base) *Slack {
 	s := &Slack{Base: base, o: o, times: defaultTimes(), api: newAPI(o, &base.Clock), self: &self{}}
 	s.names = &names{self: s.self, api: s.api, work: base.Work, log: base.Log}
 	s.recent = &recent{self: s.self}
-	s.files = &platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.api.fetch, Convert: s.names.fileText}
+	s.files = &platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.api.fetch, Convert: s.names.fileText, Voice: o.Voice, PDF: o.PDF}
+	s.files.Transcript = (&transcripts{api: s.api, times: s.times, log: base.Log}).find
 	translator := &translator{base: base, self: s.self, names: s.names, recent: s.recent, files: s.files, replyIn: o.ReplyIn}
 	s.history = &history{base: base, api: s.api, self: s.self, recent: s.recent, translator: translator}
 	poster := &poster{base: base, api: s.api, recent: s.recent, replyIn: o.ReplyIn, compatible: o.APIBase != ""}

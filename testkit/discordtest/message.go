@@ -4,7 +4,6 @@ package discordtest
 
 import (
 	"encoding/json"
-	"net/http"
 	"regexp"
 	"slices"
 	"time"
@@ -27,6 +26,8 @@ type Post struct {
 	ReplyTo string // id of a message in the same channel
 	Files   []File
 	Type    discordgo.MessageType // that of a reply if ReplyTo is set
+
+	Voice float64 // seconds of a voice message, which has one file and no content
 
 	Embeds     []*discordgo.MessageEmbed // of an app
 	Components []json.RawMessage         // of an app: those of version 2, which allow no content
@@ -71,6 +72,7 @@ func (s *Server) Post(channel, user string, p Post) (m Message) {
 		for _, f := range p.Files {
 			n.Attachments = append(n.Attachments, w.attach(n, f))
 		}
+		n.voice(p)
 		w.post(n)
 		m = *n
 	})
@@ -81,6 +83,9 @@ func (s *Server) Post(channel, user string, p Post) (m Message) {
 func (s *Server) Edit(channel, message, content string) {
 	s.do(func(w *world) {
 		m := w.message(channel, message)
+		if m.is(discordgo.MessageFlagsIsVoiceMessage) {
+			panic("discordtest: a voice message cannot be edited")
+		}
 		m.edit(content, w.now())
 		m.mention(w, allowAll)
 		w.dispatchMessage("MESSAGE_UPDATE", m)
@@ -217,32 +222,4 @@ func appendNew[T comparable](list []T, v T) []T {
 		return list
 	}
 	return append(list, v)
-}
-
-// File is a file attached by a person.
-type File struct {
-	Name, ContentType string
-	Data              []byte
-}
-
-func (w *world) attach(m *Message, f File) *discordgo.MessageAttachment {
-	id := w.newID()
-	path := "/attachments/" + m.ChannelID + "/" + id + "/" + f.Name
-	w.files[path] = f
-	return &discordgo.MessageAttachment{
-		ID: id, Filename: f.Name, ContentType: f.ContentType, Size: len(f.Data),
-		URL: w.url + path, ProxyURL: w.url + path,
-	}
-}
-
-// serveFile requires no token. Requests and Fail also apply to downloads, by their path.
-func (s *Server) serveFile(rw http.ResponseWriter, r *http.Request) {
-	record := Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery}
-	s.exchange(rw, r, record, func(w *world) answer {
-		file, ok := w.files[r.URL.Path]
-		if !ok {
-			return answer{Status: http.StatusNotFound, Body: []byte("This content is no longer available.")}
-		}
-		return answer{Status: http.StatusOK, Header: http.Header{"Content-Type": {file.ContentType}}, Body: file.Data}
-	})
 }

@@ -1,4 +1,4 @@
-// The content of messages: its limits, and files shared by people (messaging/working-with-files).
+// The content of messages, and its limits.
 
 package slacktest
 
@@ -6,8 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"path"
 	"strings"
 	"unicode/utf8"
 
@@ -162,59 +160,4 @@ func checkMetadata(raw string) {
 	}
 	refuseIf(json.Unmarshal([]byte(raw), &m) != nil, "invalid_metadata_format")
 	refuseIf(m.Entities == nil && (m.EventType == "" || m.EventPayload == nil), "invalid_metadata_schema")
-}
-
-// File is the content of a file.
-type File struct {
-	Name     string
-	Mimetype string // such as text/plain
-	Content  []byte
-}
-
-type file struct {
-	slack.File
-	content []byte
-}
-
-func (s *Server) addFileLocked(f File, owner string) string {
-	id := s.idLocked("F")
-	url := s.http.URL + "/files-pri/" + id + "/" + f.Name
-	mode := "hosted"
-	kind := strings.TrimPrefix(path.Ext(f.Name), ".")
-	if f.Mimetype == "application/vnd.slack-docs" { // a canvas, as in answers of files.list and files.info that others recorded in 2026
-		mode = "quip"
-		kind = "quip"
-	}
-	s.files[id] = &file{slack.File{
-		ID: id, Name: f.Name, Title: f.Name, Mimetype: f.Mimetype, Size: len(f.Content), User: owner,
-		Filetype: kind, Mode: mode, URLPrivate: url, URLPrivateDownload: url,
-	}, f.Content}
-	return id
-}
-
-// serveDownload returns a file if the Authorization header has the bot token (reference/objects/file-object#authentication).
-// Otherwise it redirects to the sign-in page: finally a 200 with HTML, which is easily mistaken for the file.
-func (s *Server) serveDownload(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("file")
-	s.serve(w, r, "files.download", args{"file": id}, func() reply {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		f := s.files[id]
-		switch {
-		case r.Header.Get("Authorization") != "Bearer "+BotToken || !s.granted("files:read"):
-			a := newReply(http.StatusFound, "text/html", nil)
-			a.Header.Set("Location", "/?redir="+r.URL.Path)
-			return a
-		case f == nil:
-			return newReply(http.StatusNotFound, "text/html", []byte("<html>not found</html>"))
-		}
-		if f.Filetype == "quip" {
-			return newReply(http.StatusOK, "text/html; charset=utf-8", f.content)
-		}
-		return newReply(http.StatusOK, f.Mimetype, f.content)
-	})
-}
-
-func (s *Server) serveSignIn(w http.ResponseWriter, _ *http.Request) {
-	newReply(http.StatusOK, "text/html; charset=utf-8", []byte("<!DOCTYPE html><title>Sign in</title>")).Write(w)
 }

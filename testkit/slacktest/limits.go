@@ -19,6 +19,7 @@ var tiers = map[string]int{
 	"conversations.history": 50,
 	"conversations.info":    50,
 	"conversations.replies": 50,
+	"files.info":            100,
 	"users.conversations":   50,
 	"users.info":            100,
 	"users.list":            20,

@@ -43,6 +43,7 @@ var methods = map[string]struct {
 	"conversations.info":          {(*Server).conversationInfo, ":read"},
 	"conversations.history":       {(*Server).conversationHistory, ":history"},
 	"conversations.replies":       {(*Server).conversationReplies, ":history"},
+	"files.info":                  {(*Server).fileInfo, "files:read"},
 	"users.conversations":         {(*Server).conversationsLocked, ":read"},
 	"users.info":                  {(*Server).userInfo, "users:read"},
 	"users.list":                  {(*Server).usersLocked, "users:read"},

@@ -173,9 +173,9 @@ func (s *Server) objectLocked(m *Message, metadata bool) map[string]any {
 	}
 	if len(m.Files) > 0 {
 		o["subtype"] = "file_share" // reference/events/message/file_share
-		var files []slack.File
+		var files []described
 		for _, id := range m.Files {
-			files = append(files, s.files[id].File)
+			files = append(files, s.files[id].described)
 		}
 		o["files"] = files
 	}
