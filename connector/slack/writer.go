@@ -201,7 +201,7 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 // deliver sends a piece, unless it was sent already. The first one replaces the draft, but not one with buttons.
 func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, err error) {
 	m := mark{Reply: piece.Reply, Part: piece.Part, Answers: w.answers}
-	var buttons, under []slackgo.BlockElement // of a question; of an answer, which replaces the draft
+	var buttons, under []slackgo.BlockElement  // of a question; of an answer, which replaces the draft
 	for _, b := range channel.Buttons(piece) { // in a thread they may be about the conversation above
 		button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: w.conversation.Thread, Beside: b.Beside})
 		if b.Beside {
