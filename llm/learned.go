@@ -30,6 +30,7 @@ type Facts struct {
 // concurrent use.
 type Learned struct {
 	Down  observe.Incident // its server fails for every conversation
+	Rest  Rest             // after a failure, if there is a fallback
 	Speed Speed            // measured by the worker; not saved
 
 	WorkPlain atomic.Bool // the worker offers it no tools, because it accepts none or cannot be forced to call one; not saved
