@@ -22,8 +22,9 @@ type Agent struct {
 	Language     string                  // one of Languages; "": DefaultLanguage. In a conversation, the one in use
 	Provider     string                  // who serves Model, for people: a name or a host; "": unknown
 	Model        llm.Model               // writes the answers
+	Fallback     []llm.Model             // write the answers, in this order, when Model's server fails
 	Worker       llm.Model               // writes the summaries; nil: the extractive summarizer does all the work
-	Fallback     llm.Model               // writes summaries when Worker cannot; nil: no fallback
+	Substitute   llm.Model               // writes summaries when Worker cannot; nil: nobody does
 	Reasoning    string                  // how hard Model thinks, one of llm.ReasoningEfforts; empty: the server's default
 	MaxOutput    int                     // tokens of a reply; the window may allow less
 	Recall       int                     // token budget for memories and messages recalled automatically; 0: no recall
@@ -67,7 +68,7 @@ func (a Agent) engine(w *window, tools []llm.Tool, o compactor.Options) compacto
 	o.Model = a.Model.Name()
 	o.CacheTTL = llm.CacheTTLOf(a.Model)
 	o.Worker = a.Worker
-	o.Fallback = a.Fallback
+	o.Fallback = a.Substitute
 	o.Prompt = a.WorkerPrompt
 	return o
 }

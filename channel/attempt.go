@@ -24,6 +24,7 @@ type attempt struct {
 	current  strings.Builder // the text of the running call
 	shown    int             // bytes of the text when it was last shown
 	stored   bool            // its outcome is on disk
+	failed   error           // how the model failed; nil: it did not
 }
 
 // newAttempt returns an attempt whose text people will see.
@@ -115,9 +116,9 @@ func (a *attempt) hasSources() bool {
 	})
 }
 
-// half returns what people saw of an answer before err ended it; "": nothing, or nothing to keep.
-func (a *attempt) half(err error) string {
-	if provider, ok := errors.AsType[*llm.Error](err); !ok || !provider.Temporary() {
+// half returns what people saw of an answer that broke off; "": nothing, or nothing to keep.
+func (a *attempt) half() string {
+	if provider, ok := errors.AsType[*llm.Error](a.failed); !ok || !provider.Temporary() {
 		return ""
 	}
 	return clean.WithoutNoReply(a.current.String(), true)

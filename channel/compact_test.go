@@ -136,7 +136,7 @@ func TestPauseStopsFallbackModel(t *testing.T) {
 	r := newRig(t, echo)
 	r.agent.Worker = &llmtest.Model{Label: "worker", Func: failing(&llm.Error{Kind: llm.KindBadRequest, Status: 404})}
 	other := &llmtest.Model{Label: "other", Func: summarizeRequest}
-	r.agent.Fallback = other
+	r.agent.Substitute = other
 	j := r.captureLog()
 	r.sendNotes(20)
 	r.run("/pause")

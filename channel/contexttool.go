@@ -121,6 +121,10 @@ func (t *contextTool) self(ctx context.Context) (self, error) {
 	if f := g.Failed; f.State != "" {
 		s.Failed = fmt.Sprintf("messages #%d to #%d (%s): %s", f.From, f.To, f.Trigger, f.Error)
 	}
+	if turn := t.loop.turn.Load(); turn != nil && turn.standsIn {
+		s.Model = turn.agent.Model.Name()
+		s.Provider = turn.agent.Provider
+	}
 	spent, err := ReadSpending(ctx, t.records, t.agent, t.access.Rules().Money)
 	if err != nil {
 		return s, err

@@ -88,6 +88,7 @@ type answerer struct {
 	policy   *policy
 	tools    []llm.Tool
 	window   *window
+	standsIn bool // the model is one of the agent's fallback, and the engine measures prompts for another one
 	pictures pictures
 	inWords  bool // the model refused the form of tool calls, so they are sent as text
 	filter   promptFilter

@@ -110,9 +110,9 @@ func (f *failures) end(server *llm.Learned) bool {
 // brokeOff ends such an answer, for people and for models, which read it later.
 const brokeOff = "(My answer broke off here: the model's server did not send the rest. Ask me to continue.)"
 
-// brokenOff returns the last message of an answer that err ended; ok is false if nothing of it arrived.
-func (t *turn) brokenOff(err error) (m llm.Message, ok bool) {
-	text := t.attempt.half(err)
+// brokenOff returns the last message of an answer that broke off; ok is false if nothing of it arrived.
+func (t *turn) brokenOff() (m llm.Message, ok bool) {
+	text := t.attempt.half()
 	if text == "" && !ask(t.loop, func(*compactor.Compactor) bool { return t.changes.seen }) { // it may repeat what is deleted now
 		text = t.half
 	}

@@ -30,7 +30,7 @@ func (t *turn) calledAgent() *task.Question {
 	}
 	return &task.Question{
 		Asker: t, Records: t.records, Turn: t.Seq,
-		Agent: id, Model: agent.Model, Learned: llm.LearnedOf(agent.Model, nil), MaxOutput: agent.MaxOutput, Reasoning: agent.Reasoning,
+		Agent: id, Model: agent.Model, Fallback: agent.Fallback, Learned: llm.LearnedOf(agent.Model, nil), MaxOutput: agent.MaxOutput, Reasoning: agent.Reasoning,
 		Prompt: strings.TrimSpace(agent.Instructions + "\n\n" + prompts.In(t.speaker().Language).Handover),
 	}
 }

@@ -73,6 +73,7 @@ func (o Operator) contextIn(ctx context.Context, name string, speaker sentences.
 		return report.Context{}, err
 	}
 	now := report.NewContext(ctx, c.status(), c.records, agent.ID, agent.Model, speaker)
+	now.Fallback = agent.StandIn()
 	if made, limit := c.calls().InLastHour(); limit > 0 {
 		now.Calls = fmt.Sprintf("%d of %d in the last hour", made, limit)
 	}
@@ -296,7 +297,9 @@ func ReadContext(ctx context.Context, records *store.Conversation, agent Agent) 
 		return report.Context{}, err
 	}
 	defer engine.Close()
-	return report.NewContext(ctx, engine.StatusReader()(), records, agent.ID, agent.Model, sentences.Speaker{}), nil
+	now := report.NewContext(ctx, engine.StatusReader()(), records, agent.ID, agent.Model, sentences.Speaker{})
+	now.Fallback = agent.StandIn()
+	return now, nil
 }
 
 // ReadSpending reads what a conversation's models were used for; agent is the one that answers in it, all are the

@@ -78,6 +78,9 @@ func (a *attempt) request(_ context.Context, left int) (llm.Request, error) {
 	} else {
 		messages = llm.UnreasonedInWords(messages, facts.WantsReasoning)
 	}
+	if a.standsIn && err == nil {
+		prompt, err = a.fitting(prompt)
+	}
 	a.sent = messages
 	a.revision = prompt.Revision
 	a.left = left
@@ -87,7 +90,7 @@ func (a *attempt) request(_ context.Context, left int) (llm.Request, error) {
 	}
 	noTools := facts.RefusesTools
 	last := left == 1 || a.task != nil && a.callsLeft(left) == 1
-	a.plain = (!last || noTools) && !a.inWords && len(a.filter.withheld) == 0 // otherwise the count is for a different prompt
+	a.plain = (!last || noTools) && !a.inWords && !a.standsIn && len(a.filter.withheld) == 0 // otherwise the count is for a different prompt
 	if last || noTools {
 		req.Tools = nil
 	}
@@ -122,7 +125,7 @@ func (a *attempt) retry(_ context.Context, err error) bool {
 			a.log.Info("tools_refused", "effect", "earlier tool use is sent as text", "model", model, "error", err)
 		}
 		return a.inWords
-	case kind != llm.KindOverflow || a.overflows >= maxOverflows(failed):
+	case kind != llm.KindOverflow || a.standsIn || a.overflows >= maxOverflows(failed):
 		return false
 	}
 	a.overflows++

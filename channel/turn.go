@@ -52,8 +52,9 @@ type turn struct {
 	outcome string         // one of observe.Outcomes, so far
 	other   *task.Question // the agent that answers in place of the conversation's; nil: none
 	spend   func() error   // called before each model call; an error stops the call
-	half    string         // what an attempt that failed had written; "": nothing
-	attempt *attempt       // the one that runs, or the last; nil: none has started
+	lineup  lineup
+	half    string   // what an attempt that failed had written; "": nothing
+	attempt *attempt // the one that runs, or the last; nil: none has started
 }
 
 // start makes the turn the running one, and returns the context in which it runs.
@@ -158,6 +159,7 @@ func (t *turn) addContextWith(ctx context.Context, recall int) (ok bool) {
 // attempts has the model answer until that succeeds, or fails for good.
 func (t *turn) attempts(ctx context.Context) error {
 	t.spend = t.calls().ForTurn(maxRequests)
+	t.lineUp()
 	for {
 		t.attempt = t.newAttempt()
 		again, err := t.try(ctx)
@@ -177,7 +179,7 @@ func (t *turn) learned() *llm.Learned {
 
 // try has the model answer once. again: it failed in a way that may pass.
 func (t *turn) try(ctx context.Context) (again bool, err error) {
-	if t.failures.of(t.Seq) >= maxFailures || t.Starts > maxStarts {
+	if t.failures.of(t.Seq) >= max(maxFailures, len(t.lineup.models)) || t.Starts > maxStarts {
 		return false, t.giveUp(ctx, errInterrupted)
 	}
 	if w, ok := t.attempt.writer.(Indicator); ok {
@@ -187,6 +189,10 @@ func (t *turn) try(ctx context.Context) (again bool, err error) {
 	resp, err := t.converse(ctx)
 	if err == nil && t.attempt.isEmpty(resp, t.Optional) {
 		err = fmt.Errorf("%w, finish reason %q", errEmpty, resp.FinishReason)
+	}
+	t.attempt.failed = err
+	if t.attempt.half() != "" {
+		t.half = t.attempt.text()
 	}
 	switch cause := context.Cause(ctx); {
 	case err != nil && t.life.Err() != nil: // shutting down: the turn waits for the next start
@@ -202,11 +208,10 @@ func (t *turn) try(ctx context.Context) (again bool, err error) {
 	case errors.Is(cause, errStopped): // what people saw counts as the answer
 		t.outcome = observe.Stopped
 		return false, t.close(ctx, llm.Message{Role: llm.RoleAssistant, Text: clean.WithoutNoReply(t.attempt.current.String(), true)})
+	case t.moves(err):
+		return t.tryAgain()
 	case !t.passes(err):
-		return false, t.giveUp(ctx, err)
-	}
-	if t.attempt.half(err) != "" {
-		t.half = t.attempt.text()
+		return false, t.giveUp(ctx, t.lineup.reason(err))
 	}
 	t.log.Debug("turn_retry", "turn", t.Seq, "error", err)
 	return t.tryAgain()
@@ -218,7 +223,7 @@ func (t *turn) passes(failed error) bool {
 	if !ok || !provider.Passes() {
 		return false
 	}
-	stalled := errors.Is(failed, llm.ErrStalled) && t.attempt.half(failed) != "" // people have waited, and have something to read
+	stalled := errors.Is(failed, llm.ErrStalled) && t.attempt.half() != "" // people have waited, and have something to read
 	return !stalled && t.failures.of(t.Seq) < maxFailures && t.Starts < maxStarts
 }
 
@@ -227,6 +232,7 @@ func (t *turn) succeed(ctx context.Context, resp llm.Response) error {
 	if t.failures.end(t.learned()) {
 		t.log.Info("turns_recovered")
 	}
+	t.worked()
 	err := t.close(ctx, resp.Message)
 	if t.attempt.stored { // otherwise its question was deleted, or it is answered again
 		t.outcome = observe.Answered
@@ -251,14 +257,14 @@ func (t *turn) giveUp(ctx context.Context, failed error) error {
 	t.step.Fail(failed)
 	t.outcome = observe.Failed
 	t.counters.ended(t.outcome)
-	t.log.Log(ctx, max(slog.LevelInfo, t.failures.level(failed, t.learned())), "turn_failed",
+	t.log.Log(ctx, max(slog.LevelInfo, t.failures.level(failed, t.learnedOf(0))), "turn_failed",
 		append(llm.LogAttrs(failed), "turn", t.Seq)...)
 	if t.Optional && t.failures.announced { // no one requested an answer, and people already know
 		t.discard()
 		return t.pass(ctx)
 	}
 	t.failures.announced = true
-	if partial, ok := t.brokenOff(failed); ok {
+	if partial, ok := t.brokenOff(); ok {
 		return t.close(ctx, partial)
 	}
 	_, sentence := failureOf(failed)

@@ -42,6 +42,16 @@ func (r *lastRequest) next(system string, v view, m meter, now time.Time) Prompt
 	}
 }
 
+// For returns the prompt as another model gets it, which has that window, and factor real tokens per estimated one. ok is false if it
+// does not fit there together with a reply of up to maxOutput tokens.
+func (p Prompt) For(window, maxOutput int, factor float64) (_ Prompt, ok bool) {
+	words := int(float64(p.Estimate) * factor)
+	left := window - words - tokens.Uncertainty(words) - Reserve(maxOutput, window)
+	p.MaxTokens = Reserve(maxOutput, window)
+	p.Spare = max(left, 1)
+	return p, left >= 0
+}
+
 func (r *lastRequest) measure(v view, m meter) {
 	estimate := m.estimate(v)
 	uncertain := tokens.Uncertainty(m.real(max(estimate-v.Counted.Estimate, 0))) // of what no provider has counted

@@ -103,6 +103,21 @@ func (c *checker) checkWindow(path string, a Agent) {
 		fmt.Sprintf("be larger than the %d tokens of system prompt, instructions and tools", frame))
 }
 
+// maxFallback is the most models of a fallback: a turn tries each, and may start five times.
+const maxFallback = 3
+
+// checkFallback reports models of a fallback that are not named, or whose provider is not defined. named: the agent's model is one of
+// a provider, whose other models need no prefix.
+func (c *checker) checkFallback(path string, models []string, baseURL string, named bool) {
+	c.report.must(len(models) <= maxFallback, path, len(models), fmt.Sprintf("name at most %d models", maxFallback))
+	for _, model := range models {
+		c.report.must(model != "", path, model, `name models, e.g. ["small", "openrouter/large"]`)
+		if !named {
+			c.checkModel(path, model, baseURL)
+		}
+	}
+}
+
 func (c *checker) checkAgentModel(path string, agent Agent) {
 	if err := compactor.CheckReasoning("reasoning", agent.Reasoning); err != nil {
 		c.report.problem(path+".reasoning", err.Error())
@@ -114,6 +129,10 @@ func (c *checker) checkAgentModel(path string, agent Agent) {
 	}
 	if agent.Model != "" {
 		c.checkModel(path+".model", agent.Model, cmp.Or(agent.BaseURL, c.s.LLM.BaseURL))
+	}
+	fallback := path + ".fallback"
+	if c.s.isSet(fallback) || !c.s.isSet("llm.fallback") {
+		c.checkFallback(fallback, agent.Fallback, cmp.Or(agent.BaseURL, c.s.LLM.BaseURL), named)
 	}
 	if !named { // otherwise a name without a known prefix is a model of the agent's provider
 		worker := path + ".compaction.model"
@@ -205,6 +224,8 @@ func (c *checker) checkModels() {
 		c.checkKey(path+".api_key", p.APIKey, "")
 	}
 	c.checkModel("llm.model", c.s.LLM.Model, c.s.LLM.BaseURL)
+	_, _, named := c.s.providerOf(c.s.LLM.Model)
+	c.checkFallback("llm.fallback", c.s.LLM.Fallback, c.s.LLM.BaseURL, named)
 }
 
 // checkModel reports a model whose provider is not defined. baseURL is the server it is requested

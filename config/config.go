@@ -95,6 +95,7 @@ type LLM struct {
 	Model   string `toml:"model"`   // with a provider: "provider/model"
 	APIKey  string `toml:"api_key"` // "file:PATH", "env:NAME", or the key itself, which causes a warning
 
+	Fallback   []string           `toml:"fallback"` // models that answer if Model cannot, in this order
 	StreamIdle compactor.Duration `toml:"stream_idle" range:"1s to 10m"`
 }
 
@@ -108,6 +109,7 @@ type Defaults struct {
 type Agent struct {
 	ID              string             `toml:"id"`
 	Model           string             `toml:"model"`
+	Fallback        []string           `toml:"fallback"` // if it is not set, [llm]'s
 	BaseURL         string             `toml:"base_url" server:"http://localhost:11434/v1"`
 	Wire            string             `toml:"wire" one:"- auto chat responses messages"`
 	Reasoning       string             `toml:"reasoning"` // one of llm.ReasoningEfforts; empty: the server's default

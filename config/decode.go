@@ -78,6 +78,7 @@ func (d *decoder) settings(raw map[string]any) {
 	d.table(d.s, raw, "")
 	if len(agents) == 0 {
 		d.agent.Compaction = d.s.Defaults.Compaction
+		d.agent.Fallback = d.s.LLM.Fallback
 		d.s.Agents = []Agent{d.agent}
 	}
 	if d.s.isSet("data_dir") {
@@ -210,7 +211,8 @@ func (d *decoder) list(dst reflect.Value, v any, path string) {
 			switch of := one.Addr().Interface().(type) {
 			case *Agent:
 				*of = d.agent
-				of.Compaction = d.s.Defaults.Compaction // decoded before
+				of.Compaction = d.s.Defaults.Compaction // decoded before, as [llm]
+				of.Fallback = d.s.LLM.Fallback
 			case *ToolServer:
 				of.Timeout = compactor.Duration(mcp.DefaultTimeout)
 				of.MaxResultTokens = mcp.DefaultResultTokens

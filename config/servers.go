@@ -91,8 +91,8 @@ func (s *Settings) Target(agent Agent) (t Target, ok bool, err error) {
 	return Target{at, model}, ok, err
 }
 
-// Worker returns the model that summarizes for an agent whose model is t.
-func (s *Settings) Worker(t Target, model string) (Target, error) {
+// Beside returns another model of an agent whose model is t: its worker, or a fallback.
+func (s *Settings) Beside(t Target, model string) (Target, error) {
 	if p, name, found := s.providerOf(model); found {
 		at, err := s.provider(p, "")
 		return Target{at, name}, err
@@ -247,8 +247,12 @@ func (s *Settings) Servers() (all []UsedServer, err error) {
 		}
 		add(t.Server, t.Model, "agent "+agent.ID, unread)
 		if agent.Compaction.Model != "" {
-			t, unread = s.Worker(t, agent.Compaction.Model)
-			add(t.Server, t.Model, "summaries of "+agent.ID, unread)
+			worker, unread := s.Beside(t, agent.Compaction.Model)
+			add(worker.Server, worker.Model, "summaries of "+agent.ID, unread)
+		}
+		for _, model := range agent.Fallback {
+			other, unread := s.Beside(t, model)
+			add(other.Server, other.Model, "fallback of "+agent.ID, unread)
 		}
 	}
 	for _, p := range s.Providers {

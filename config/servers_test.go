@@ -116,7 +116,7 @@ func TestSettingsOverrideEnvironment(t *testing.T) {
 			if test.worker == "" {
 				return
 			}
-			at, err = s.Worker(at, agent.Compaction.Model)
+			at, err = s.Beside(at, agent.Compaction.Model)
 			check.Equal(t, "worker", aim(at, true), test.worker)
 			check.NoError(t, err)
 		})

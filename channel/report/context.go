@@ -16,6 +16,9 @@ type Context struct {
 	Agent   string `json:"agent"`
 	Model   string `json:"model"`
 	Fill
+
+	Fallback *StandIn `json:"fallback,omitempty"` // only the running bot knows
+
 	Source   string       `json:"window_source"`
 	Parts    Parts        `json:"parts"`
 	Messages int          `json:"messages"`        // in the transcript
@@ -30,6 +33,21 @@ type Context struct {
 	Calls    string         `json:"calls,omitempty"` // model calls in the last hour, if there is a limit; only the running bot knows
 
 	Usage *Spending `json:"usage,omitempty"` // of models
+}
+
+// StandIn is a model of an agent's fallback that answers in place of the agent's own.
+type StandIn struct {
+	Own    string `json:"own"`
+	Model  string `json:"model"`
+	Reason string `json:"reason"` // why the own one does not answer
+	Again  string `json:"again"`  // when it is tried again: "a minute"
+}
+
+// String describes it in English.
+func (s *StandIn) String() string { return s.text(sentences.Speaker{}) }
+
+func (s *StandIn) text(speaker sentences.Speaker) string {
+	return speaker.Sayf("%s answers: %s; %s is tried again in %s", s.Model, speaker.Translate(s.Reason), s.Own, speaker.Translate(s.Again))
 }
 
 // Fill is how full a window is, and what is done about it.

@@ -119,6 +119,9 @@ func (c Context) Text(speaker sentences.Speaker) string {
 	t.addf("used", "%d of %d tokens (window: %s)", c.Used, c.Max, speaker.Word("window", c.Source))
 	t.addf("of which", "%d system prompt and tools, %d head, %d messages, %d reserved for the reply", c.Parts.Frame, c.Parts.Head, c.Parts.Verbatim, c.Parts.Reserve)
 	t.add("model", c.Model)
+	if c.Fallback != nil {
+		t.add("fallback", c.Fallback.text(speaker))
+	}
 	t.add("calls", speaker.Translate(c.Calls))
 	c.Usage.write(&t)
 	t.add("next", c.Next)

@@ -20,8 +20,9 @@ var Lookups = []string{"memory_search", "recall", "expand"}
 // Question is what another agent is asked: a task of one part that is not stored, so that a deletion finds nothing of its briefing.
 type Question struct {
 	Asker     Asker
-	Agent     string // id of the agent, whose are the next five
+	Agent     string // id of the agent, whose are the next six
 	Model     llm.Model
+	Fallback  []llm.Model  // answer when Model's server fails; the asker then replaces Model and Learned
 	Learned   *llm.Learned // of the model
 	Prompt    string       // system prompt
 	MaxOutput int          // tokens

@@ -39,6 +39,7 @@ type health struct {
 	log        *slog.Logger
 	hub        *channel.Hub
 	store      *store.Store
+	standIns   func() string     // which models answer in place of others
 	upkeep     *observe.Incident // of backups and erasure
 	connectors []outerConnector
 	ctx        context.Context    // ends when the bot stops
@@ -53,7 +54,7 @@ type health struct {
 }
 
 func (b *bot) newHealth(ctx context.Context, connectors []outerConnector) *health {
-	h := &health{log: b.log, hub: b.hub, store: b.store, upkeep: &b.upkeepFailure, connectors: connectors, ctx: ctx, handler: http.NewServeMux()}
+	h := &health{log: b.log, hub: b.hub, store: b.store, standIns: b.standIns, upkeep: &b.upkeepFailure, connectors: connectors, ctx: ctx, handler: http.NewServeMux()}
 	h.handler.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "alive", h.alive) })
 	h.handler.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { h.answer(w, "ready", h.ready) })
 	b.metrics.registry.MustRegister(h) // collects the gauges
@@ -156,6 +157,9 @@ func (h *health) ready(ctx context.Context) state {
 		s.Parts[len(s.Parts)-1].Why = counted(int(stats.Dropped), "piece", "pieces") + " of replies could not be sent; the log says why"
 	}
 	s.add("model", stats.Failing >= modelDown, fmt.Sprintf("the last %d turns failed; the log says why", stats.Failing))
+	if standing := h.standIns(); standing != "" && stats.Failing < modelDown {
+		s.Parts[len(s.Parts)-1].Why = standing
+	}
 	for _, connector := range h.connectors {
 		if c, ok := connector.(shardedConnector); ok && !channel.FleetOf(h.hub).OwnsNone(connector.Name()) {
 			s.Parts = append(s.Parts, web.Part{Part: connector.Name() + " shards", OK: true, Why: c.Status().String()})

@@ -135,9 +135,13 @@ func (d *doctor) models(ctx context.Context) {
 	workers := map[llm.Model]bool{}
 	for _, id := range slices.Sorted(maps.Keys(agents)) {
 		agent := agents[id]
-		if !turns[agent.Model] && ctx.Err() == nil {
-			turns[agent.Model] = true
-			workers[agent.Model] = !d.turn(ctx, agent) // a worker of this model would fail likewise
+		for _, model := range append([]llm.Model{agent.Model}, agent.Fallback...) {
+			if !turns[model] && ctx.Err() == nil {
+				answering := agent
+				answering.Model = model
+				turns[model] = true
+				workers[model] = !d.turn(ctx, answering) // a worker of this model would fail likewise
+			}
 		}
 		if agent.Worker != nil && !workers[agent.Worker] && ctx.Err() == nil {
 			workers[agent.Worker] = true

@@ -194,10 +194,14 @@ model = "p/m"
 	agents := check.Must(set.agents(&s))(t)
 	a := agents["a"]
 	b := agents["b"]
-	check.That(t, a.Model == b.Model && b.Worker == b.Model && b.Fallback == nil, "two agents with the same model do not share it")
-	check.That(t, a.Worker != a.Model && a.Fallback == a.Model && a.Worker.Name() == "small", "got worker %s", a.Worker.Name())
+	check.That(t, a.Model == b.Model && b.Worker == b.Model && b.Substitute == nil, "two agents with the same model do not share it")
+	check.That(t, a.Worker != a.Model && a.Substitute == a.Model && a.Worker.Name() == "small", "got worker %s", a.Worker.Name())
 	check.Equal(t, "reasoning efforts", a.Reasoning+b.Reasoning, "high")
 	check.Equal(t, "prompt of a worker", a.WorkerPrompt(), "Be brief.")
+	s.Agents[1].Fallback = []string{"p/m", "small", "p/small", "p/other"}
+	withFallback := check.Must(set.agent(&s, s.Agents[1]))(t)
+	check.EqualAll(t, "fallback, without the own model and what is named twice", withFallback.Fallback, []llm.Model{a.Worker, check.Must(set.agent(&s, config.Agent{Model: "p/other", Compaction: s.Agents[1].Compaction}))(t).Model})
+	s.Agents[1].Fallback = nil
 	s.Agents[1].Compaction.CacheTTL = compactor.TTL(3600e9)
 	c, err := set.agent(&s, s.Agents[1])
 	check.That(t, err == nil && c.Model != b.Model, "a model with another cache_ttl is shared: %v", err)

@@ -7,7 +7,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -78,18 +81,32 @@ func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent
 		agent.Provider = at.Host
 	}
 	if other := chosen.Compaction.Model; other != "" {
-		t, err = s.Worker(t, other)
-		if err != nil {
-			return agent, usage(err)
-		}
-		worker, err := m.model(t, 0, ttl)
+		worker, err := m.beside(s, t, other, ttl)
 		if err != nil {
 			return agent, err
 		}
 		agent.Worker = worker
-		agent.Fallback = model
+		agent.Substitute = model
+	}
+	for _, other := range chosen.Fallback {
+		fallback, err := m.beside(s, t, other, ttl)
+		if err != nil {
+			return agent, err
+		}
+		if fallback.at != model.at && !slices.Contains(agent.Fallback, llm.Model(fallback)) { // [llm]'s may name the agent's own
+			agent.Fallback = append(agent.Fallback, fallback)
+		}
 	}
 	return agent, nil
+}
+
+// beside returns another model of an agent whose model is t, with the window that its server states.
+func (m *modelSet) beside(s *config.Settings, t config.Target, name string, ttl compactor.TTL) (*located, error) {
+	other, err := s.Beside(t, name)
+	if err != nil {
+		return nil, usage(err)
+	}
+	return m.model(other, 0, ttl)
 }
 
 func (m *modelSet) agents(s *config.Settings) (map[string]channel.Agent, error) {
@@ -102,6 +119,18 @@ func (m *modelSet) agents(s *config.Settings) (map[string]channel.Agent, error) 
 		built[chosen.ID] = agent
 	}
 	return built, nil
+}
+
+// standIns says which models answer in place of the agents' own, and why; "": none does.
+func (b *bot) standIns() string {
+	var all []string
+	agents := b.current.Load().agents
+	for _, id := range slices.Sorted(maps.Keys(agents)) {
+		if other := agents[id].StandIn(); other != nil && !slices.Contains(all, other.String()) {
+			all = append(all, other.String())
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 // agentIn returns the agent that answers in a conversation, with the language set there.
@@ -169,7 +198,7 @@ func (m *modelSet) model(t config.Target, window int, ttl compactor.TTL) (*locat
 	if err != nil {
 		return nil, usage(err)
 	}
-	created := &located{provider: model, unnamed: t.Model == "", where: llm.Where{Address: config.MaskAddress(t.BaseURL), Key: t.KeyName, NoKey: t.Key == ""}}
+	created := &located{provider: model, at: t, unnamed: t.Model == "", where: llm.Where{Address: config.MaskAddress(t.BaseURL), Key: t.KeyName, NoKey: t.Key == ""}}
 	if created.unnamed {
 		created.host = model.Name()
 	}
@@ -194,6 +223,7 @@ var _, _ provider = (*openai.Model)(nil), (*anthropic.Model)(nil)
 // located is a model whose errors name its server and, if that does not know the model, those that exist.
 type located struct {
 	provider
+	at      config.Target
 	where   llm.Where
 	prefix  string      // prefix of its name in the settings: "openrouter/"
 	unnamed bool        // no setting names it: it was chosen from the server's list

@@ -82,7 +82,7 @@ func TestAlerts(t *testing.T) {
 // the alerts and the dashboard say of them.
 func TestMetrics(t *testing.T) {
 	p := newPlatforms(t)
-	r := p.folder("", "OPENAI_BASE_URL="+modelServer(t, saying("yes")).URL).start("run", "--health", "127.0.0.1:0")
+	r := p.folder("[llm]\nfallback = [\"other\"]\n", "OPENAI_BASE_URL="+modelServer(t, saying("yes")).URL).start("run", "--health", "127.0.0.1:0")
 	p.open(r)
 	address := p.telling(r)
 	scraped := ""

@@ -124,7 +124,7 @@ func (b *bot) checkOnce() {
 	agents := b.current.Load().agents
 	for _, id := range slices.Sorted(maps.Keys(agents)) {
 		agent := agents[id]
-		for _, model := range []llm.Model{agent.Model, agent.Worker} {
+		for _, model := range append([]llm.Model{agent.Model, agent.Worker}, agent.Fallback...) {
 			if m, remote := model.(*located); remote && !m.checked.Swap(true) {
 				agent.Model = m
 				b.checkModel(agent, m)

@@ -18,7 +18,7 @@ type Kind string
 
 // The kinds of steps, with their attributes.
 const (
-	Turn       Kind = "turn"       // turn (seq), agent, model; outcome, one of Outcomes; used_tokens, max_tokens: how full the window is after it
+	Turn       Kind = "turn"       // turn (seq), agent, model; outcome, one of Outcomes; used_tokens, max_tokens: how full the window is after it; fallback: the model that answered in place of the agent's own
 	Request    Kind = "request"    // to a model: model; input_tokens, cached_tokens, written_tokens, output_tokens
 	Tool       Kind = "tool"       // tool; "unknown" for one that does not exist
 	Compaction Kind = "compaction" // making one summary: id, trigger, kind, by, from_seq, to_seq

@@ -1,0 +1,42 @@
+package config
+
+import (
+	"testing"
+
+	"cairn/testkit/check"
+)
+
+func TestFallbackIsInherited(t *testing.T) {
+	environment(t, nil)
+	s := check.Must(Load(writeSettings(t, `[llm]
+base_url = "http://s.test/v1"
+fallback = ["small", "p/large"]
+[[providers]]
+id = "p"
+base_url = "http://p.test/v1"
+[[agents]]
+id = "a"
+[[agents]]
+id = "b"
+fallback = ["p/other"]
+[[agents]]
+id = "c"
+fallback = []
+`)))(t)
+	check.EqualAll(t, "of the agent that sets none", s.Agents[0].Fallback, []string{"small", "p/large"})
+	check.EqualAll(t, "of the agent that sets its own", s.Agents[1].Fallback, []string{"p/other"})
+	check.Len(t, "of the agent that wants none", s.Agents[2].Fallback, 0)
+	s = check.Must(Load(writeSettings(t, "[llm]\nbase_url = \"http://s.test/v1\"\nfallback = [\"small\"]\n")))(t)
+	check.EqualAll(t, "of the built-in agent", s.Agents[0].Fallback, []string{"small"})
+	for text, want := range map[string]string{
+		"fallback = [\"a\", \"b\", \"c\", \"d\"]": "fallback = 4: must name at most 3 models",
+		"fallback = [\"\"]":                       "fallback = \"\": must name models",
+		"fallback = \"a\"":                        "fallback: must be a list of texts",
+		"fallback = [\"q/m\"]":                    "there is no provider \"q\"",
+	} {
+		for _, table := range []string{"[llm]\n", "[[agents]]\nid = \"a\"\n"} {
+			_, err := Load(writeSettings(t, "[[providers]]\nid = \"p\"\nbase_url = \"http://p.test/v1\"\n"+table+text+"\n"))
+			check.ErrorContains(t, table+text, err, want)
+		}
+	}
+}
