@@ -13,6 +13,7 @@ const (
 	ByModel     Fate = "kept: a model's own words, unless they are copies"
 	ByWish      Fate = "kept: it keeps the person out of memories"
 	OnItsWay    Fate = "kept for the minutes that it takes from one process to another"
+	ForADay     Fate = "kept until the day is over, while the bot runs: it limits what the person may spend"
 	ForAMinute  Fate = "kept for a minute or two, while the bot runs: it limits how often the person is answered"
 )
 
@@ -49,11 +50,12 @@ var TextColumns = map[string]map[string]Fate{
 		"platform_id": ByPlatform, "author": WithMessage, "reply_to": ByPlatform, "quote": WithSource, "text": WithSource,
 		"attachments": WithMessage, "lines": ByAuthor,
 	},
-	"optouts":     {"author_id": ByWish, "name": ByWish},
-	"erasures":    {"author_id": ByAuthor},
-	"requests":    {"body": OnItsWay, "answer": OnItsWay, "outcome": OnItsWay},
-	"taken_turns": {"author_id": ForAMinute},
-	"tasks":       {"text": WithSource, "author": WithSource, "above": Typed, "own": Typed},
+	"optouts":      {"author_id": ByWish, "name": ByWish},
+	"erasures":     {"author_id": ByAuthor},
+	"requests":     {"body": OnItsWay, "answer": OnItsWay, "outcome": OnItsWay},
+	"taken_turns":  {"author_id": ForAMinute},
+	"person_usage": {"author_id": ForADay},
+	"tasks":        {"text": WithSource, "author": WithSource, "above": Typed, "own": Typed},
 }
 
 // OtherColumns are all other columns, by table: numbers, ids of rows, and texts that only Cairn or its owner writes.
@@ -95,6 +97,7 @@ var OtherColumns = map[string]string{
 	"erasures":        "conversation before upto asked_at",
 	"quotes":          "kind source message",
 	"usage":           "conversation day kind model long requests input cached written output",
+	"person_usage":    "day model long input cached written output told",
 	"turn_usage":      "id window used counted estimated context factor",
 	"taken_turns":     "until n",
 	"made_calls":      "conversation until n",

@@ -35,6 +35,9 @@ func richStore(t *testing.T) (dir string) {
 	newest := storetest.Keep(t, c, "Ann", "Ann plays the theremin.", 1).ID
 	storetest.Keep(t, c, "Ann", "Ann rows a boat.", 6)
 	check.NoError(t, memory.Of(c).Purge(ctx, newest+1))
+	today := usageRow(store.Day(time.Now()), store.ForTurn, "m", 1)
+	today.By = []string{"ann"}
+	check.NoError(t, c.Turns().AddUsage(ctx, []store.Usage{today}))
 	for table, columns := range storetest.Columns(t, s) {
 		if slices.Contains(store.OfProcesses, table) { // which a copy lacks
 			storetest.Run(t, s, "DELETE FROM "+table)

@@ -175,9 +175,9 @@ func TestUsage(t *testing.T) {
 	bad := add(c, usageRow(day, store.ForTurn, "m", 1), usageRow("today", store.ForTurn, "m", 1))
 	check.That(t, bad != nil, "an invalid row is accepted")
 	mine := []store.Usage{usageRow(day, store.ForTurn, "m", 4), usageRow(day, store.ForSummary, "m", 2), usageRow(next, store.ForTurn, "other", 1), long}
-	check.EqualAll(t, "what is added twice is one row, by day, kind, model and length of the prompt", check.Must(c.Turns().Usage(ctx))(t), mine)
+	check.EqualAll(t, "what is added twice is one row, by day, kind, model and length of the prompt", usageTexts(check.Must(c.Turns().Usage(ctx))(t)), usageTexts(mine))
 	for since, want := range map[string][]store.Usage{"": append(mine[:4:4], theirs), next: {mine[2], long, theirs}, "2026-03-30": nil} {
-		check.EqualAll(t, fmt.Sprintf("of all since %q, oldest first", since), check.Must(c.Store().Usage(ctx, since))(t), want)
+		check.EqualAll(t, fmt.Sprintf("of all since %q, oldest first", since), usageTexts(check.Must(c.Store().Usage(ctx, since))(t)), usageTexts(want))
 	}
 }
 

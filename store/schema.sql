@@ -491,6 +491,20 @@ CREATE TABLE usage (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX usage_day ON usage (day);
 
+-- The part of it that people asked for today, while budget_per_person is set.
+CREATE TABLE person_usage (
+  author_id TEXT NOT NULL CHECK (author_id <> ''),
+  day       TEXT NOT NULL CHECK (day GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'), -- as above; earlier days are deleted
+  model     TEXT NOT NULL,
+  long      INTEGER NOT NULL CHECK (long IN (0, 1)),
+  input     INTEGER NOT NULL,
+  cached    INTEGER NOT NULL,
+  written   INTEGER NOT NULL,
+  output    INTEGER NOT NULL,
+  told      INTEGER NOT NULL DEFAULT 0, -- the person knows that most of the budget is spent: the same in all rows of a person and day
+  PRIMARY KEY (author_id, day, model, long)
+) STRICT, WITHOUT ROWID;
+
 -- How full the window was at the last request of each turn that a model answered.
 CREATE TABLE turn_usage (
   id        INTEGER PRIMARY KEY, -- of the answer's last message

@@ -18,6 +18,10 @@ import (
 	"cairn/transcript"
 )
 
+func usageTexts(all []store.Usage) []string {
+	return storetest.Map(all, func(u store.Usage) string { return fmt.Sprint(u) })
+}
+
 func usageRow(day, kind, model string, n int64) store.Usage {
 	used := prices.Tokens{Input: 100 * n, Cached: 50 * n, Written: 10 * n, Output: 5 * n}
 	return store.Usage{Conversation: "terminal:general", Day: day, Kind: kind, Model: model, Requests: n, Tokens: used}
@@ -57,7 +61,7 @@ func TestFinishedTurn(t *testing.T) {
 	o := fullAnswer(turn)
 	check.Must(c.Turns().Finish(ctx, o))(t)
 	check.Error(t, check.ErrorOf(c.Turns().Finish(ctx, o)), store.ErrNotFound)
-	check.EqualAll(t, "usage", check.Must(c.Turns().Usage(ctx))(t), o.Usage)
+	check.EqualAll(t, "usage", usageTexts(check.Must(c.Turns().Usage(ctx))(t)), usageTexts(o.Usage))
 	state := load(t, c)
 	check.That(t, state.Open == 0 && state.Next == 5 && reflect.DeepEqual(state.Messages[1:], o.Messages), "loaded %+v", state)
 	_, ok, err := c.Turns().Unanswered(ctx)

@@ -35,9 +35,10 @@ const BackupsName = "backups"
 // backupName is the name of an automatic backup, in time's form.
 const backupName = "cairn-20060102T150405Z.db"
 
-// Run does what is due: it erases deleted text from the files, and makes a backup. The bot calls it every few minutes.
+// Run does what is due: it deletes what people have used on earlier days, erases deleted text from the files, and makes a backup. The bot calls it every few minutes.
 func (u Upkeep) Run(ctx context.Context, b Backups, now time.Time) error {
 	when, erase, err := u.eraseAt(ctx, now)
+	err = errors.Join(err, u.store.sweepPeople(ctx, Day(now)))
 	if err == nil && erase && !when.After(now) {
 		started := time.Now()
 		err = u.EraseFiles(ctx, b)

@@ -32,6 +32,8 @@ type Usage struct {
 
 	Requests int64 // those the server counted
 	prices.Tokens
+
+	By []string // platform ids of the people who asked for it, for writing; nil: a budget for each person does not count it
 }
 
 // Day returns the day of a time, as rows name it.
@@ -49,6 +51,7 @@ func (turns Turns) addUsage(tx *Tx, all []Usage) {
 			ON CONFLICT (conversation, day, kind, model, long) DO UPDATE SET requests = usage.requests + excluded.requests, input = usage.input + excluded.input,
 			cached = usage.cached + excluded.cached, written = usage.written + excluded.written, output = usage.output + excluded.output`,
 			turns.c.id, u.Day, u.Kind, u.Model, u.Long, u.Requests, u.Input, u.Cached, u.Written, u.Output)
+		addPersonUsage(tx, u)
 	}
 }
 
