@@ -48,7 +48,7 @@ func (t *turn) counted(u llm.Usage) {
 	if t.other != nil {
 		model = t.other.Model
 	}
-	t.usage.count(store.ForTurn, model.Name(), u)
+	t.usage.count(store.ForTurn, model.Name(), u, t.payers...)
 }
 
 // report notes that a request succeeded, and how long its prompt was.

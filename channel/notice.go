@@ -35,7 +35,7 @@ const (
 )
 
 // noticePrefixes start the ids of the bot's own notices, which answer nothing and report no failure.
-var noticePrefixes = []string{"shortened-", approvalPrefix, "cutoff-", "landing-", "budget-", unwellPrefix}
+var noticePrefixes = []string{"shortened-", approvalPrefix, "cutoff-", "landing-", "budget-", allowancePrefix, unwellPrefix}
 
 // post puts a notice into the outbox, by an id under which it is there once. During a turn it goes where the answer goes, such as to
 // a thread. Where the bot may not write, there is none.

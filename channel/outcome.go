@@ -80,6 +80,7 @@ func (t *turn) finish(ctx context.Context, o store.Outcome) error {
 	if o.Reply != "" {
 		t.sender.start()
 		t.sender.warnOwner(ctx, t.Seq)
+		t.warnPayers(ctx)
 		if hook := t.o.Replied; hook != nil {
 			hook(t.name, t.To, text, o.Failure)
 		}

@@ -51,6 +51,7 @@ type turn struct {
 	step    *observe.Step  // nil: no one observes the turn
 	outcome string         // one of observe.Outcomes, so far
 	other   *task.Question // the agent that answers in place of the conversation's; nil: none
+	payers  []string       // platform ids of the people whose budgets count it
 	spend   func() error   // called before each model call; an error stops the call
 	lineup  lineup
 	half    string   // what an attempt that failed had written; "": nothing
@@ -96,13 +97,13 @@ func (t *turn) mayAnswer() bool {
 	return why == ""
 }
 
-// putOff closes a turn of people who have no turns left in this minute; tell: it notifies them.
-func (t *turn) putOff(ctx context.Context, tell bool) error {
+// putOff closes a turn that a limit of its people forbids, with a sentence if tell is set.
+func (t *turn) putOff(ctx context.Context, tell bool, sentence string) error {
 	if !tell || t.Optional || t.paused(ctx) || t.cannotWrite() != "" {
 		return t.pass(ctx)
 	}
 	t.attempt = t.newAttempt()
-	return t.fail(ctx, t.speaker().Sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.", t.access.Rules().TurnsPerMinute))
+	return t.fail(ctx, sentence)
 }
 
 // countStart counts another start of the turn, and drops the tasks that an earlier one began. open is false if its question was

@@ -38,11 +38,11 @@ func (u *usage) take() (all []store.Usage) {
 	return all
 }
 
-// count records one model request of a kind, store.ForTurn or store.ForSummary. It does not block.
-func (u *usage) count(kind, model string, tokens llm.Usage) {
+// count records one model request of a kind, store.ForTurn or store.ForSummary; by are the people whose budgets count it. It does not block.
+func (u *usage) count(kind, model string, tokens llm.Usage, by ...string) {
 	list := u.access.Rules().Money.Prices
 	price, _ := list.Of(model)
-	used := store.Usage{Day: store.Day(time.Now()), Kind: kind, Model: model, Long: price.IsLong(int64(tokens.Prompt)), Requests: 1, Tokens: prices.Tokens{
+	used := store.Usage{Day: store.Day(time.Now()), Kind: kind, Model: model, Long: price.IsLong(int64(tokens.Prompt)), Requests: 1, By: by, Tokens: prices.Tokens{
 		Input: int64(tokens.Prompt), Cached: int64(tokens.Cached), Written: int64(tokens.Written), Output: int64(tokens.Completion),
 	}}
 	u.add(used)

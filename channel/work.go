@@ -145,7 +145,8 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	case err != nil:
 		return false, err
 	case !ok:
-		return more, t.putOff(ctx, tell)
+		return more, t.putOff(ctx, tell, t.speaker().Sayf("One moment, please: I answer each person at most %d times a minute. Your message is saved; ask again in a minute.",
+			t.access.Rules().TurnsPerMinute))
 	}
 	return more, c.answer(ctx, t, settings)
 }
@@ -218,6 +219,13 @@ func (c *conversation) answer(ctx context.Context, t *turn, settings compactor.P
 	defer func() { t.end(err) }() // after a panic, too
 	if !t.mayAnswer() {
 		return t.pass(c.life) // not ctx: /stop cancels that, and this must be written all the same
+	}
+	refusal, err := t.charge(ctx)
+	if err != nil {
+		return err
+	}
+	if refusal != "" {
+		return t.putOff(c.life, true, t.speaker().Say(refusal))
 	}
 	t.other = t.calledAgent()
 	if t.other == nil {

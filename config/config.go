@@ -40,6 +40,7 @@ type Settings struct {
 	CallsPerHour     int                `toml:"calls_per_hour" range:"0 to 100000"`
 	BudgetPerDay     float64            `toml:"budget_per_day" range:"0 to 1000000000"` // 0: no budget
 	BudgetPerMonth   float64            `toml:"budget_per_month" range:"0 to 1000000000"`
+	BudgetPerPerson  float64            `toml:"budget_per_person" range:"0 to 1000000000"`
 	AttachmentTokens int                `toml:"attachment_tokens" range:"0 to 100000"`
 	Language         string             `toml:"language" one:"auto en de es fr pt ja zh"`
 	Pictures         bool               `toml:"pictures"`
@@ -142,7 +143,7 @@ type Price struct {
 
 // Money returns the prices of tokens and the budgets.
 func (s *Settings) Money() access.Money {
-	m := access.Money{PerDay: s.BudgetPerDay, PerMonth: s.BudgetPerMonth, Prices: prices.List{}}
+	m := access.Money{PerDay: s.BudgetPerDay, PerMonth: s.BudgetPerMonth, PerPerson: s.BudgetPerPerson, Prices: prices.List{}}
 	for model, p := range s.Prices {
 		input := cmp.Or(p.Input, new(0.0))
 		output := cmp.Or(p.Output, new(0.0))

@@ -19,10 +19,12 @@ type Money struct {
 	Prices   prices.List // these extend or correct the built-in prices
 	PerDay   float64     // budget_per_day; 0: no limit
 	PerMonth float64     // budget_per_month; 0: no limit
+
+	PerPerson float64 // budget_per_person, a day; 0: no limit
 }
 
 // Limited reports whether a budget is set.
-func (m Money) Limited() bool { return m.PerDay > 0 || m.PerMonth > 0 }
+func (m Money) Limited() bool { return m.PerDay > 0 || m.PerMonth > 0 || m.PerPerson > 0 }
 
 // Unlimited says what a missing price does.
 const Unlimited = "it counts as 0, so no budget limits it"
@@ -45,7 +47,9 @@ type Budget struct {
 const (
 	budgetPerDay   = "budget_per_day"
 	budgetPerMonth = "budget_per_month"
-	nearlySpent    = 0.8 // the share of a budget at which owners are warned
+
+	budgetPerPerson = "budget_per_person"
+	nearlySpent     = 0.8 // the share of a budget at which owners are warned
 )
 
 // String returns the budget in short: "$0.81 of $1.00 today".
@@ -63,13 +67,19 @@ func (b Budget) Key() string { return b.Setting + "-" + b.Period }
 // Ends returns the end of the period, in local time.
 func (b Budget) Ends() time.Time { return b.ends }
 
-// NearlySpent reports whether so much is spent that owners are warned.
+// NearlySpent reports whether so much is spent that owners, or the person, are warned.
 func (b Budget) NearlySpent() bool { return b.Spent >= nearlySpent*b.Limit }
 
-// sentence tells people that the budget is spent, and what they can do.
-func (b Budget) sentence() string {
+// IsSpent reports whether nothing is left.
+func (b Budget) IsSpent() bool { return b.Spent >= b.Limit }
+
+// Sentence tells people that the budget is spent, and what they can do.
+func (b Budget) Sentence() string {
 	what := "for today"
 	when := fmt.Sprintf("in %s, when the next day begins", llm.InMinutes(time.Until(b.ends)))
+	if b.Setting == budgetPerPerson {
+		return fmt.Sprintf("Your budget for today is used up, so I cannot answer you now. Your message is saved; ask again in %s, when the next day begins, or ask the bot's operator to raise budget_per_person.", llm.InMinutes(time.Until(b.ends)))
+	}
 	if b.Setting == budgetPerMonth {
 		what = "for this month"
 		when = fmt.Sprintf("from %s on", b.ends.Format(time.DateOnly))
@@ -119,21 +129,36 @@ func indexOf(used []store.Usage, u store.Usage) int {
 // Budgets returns the budgets that are set, with what is spent; used is the usage since MonthStart.
 func (m Money) Budgets(used []store.Usage, now time.Time) (all []Budget) {
 	today := store.Day(now)
-	year, month, day := now.Local().Date()
+	year, month, _ := now.Local().Date()
 	for _, one := range []Budget{
-		{Setting: budgetPerDay, Period: today, Limit: m.PerDay, ends: time.Date(year, month, day+1, 0, 0, 0, 0, time.Local)},
+		{Setting: budgetPerDay, Period: today, Limit: m.PerDay, ends: dayEnd(now)},
 		{Setting: budgetPerMonth, Period: monthOf(today), Limit: m.PerMonth, ends: time.Date(year, month+1, 1, 0, 0, 0, 0, time.Local)},
 	} {
-		if one.Limit <= 0 {
-			continue
+		if one.Limit > 0 {
+			all = append(all, m.counted(one, used))
 		}
-		for _, u := range used {
-			if strings.HasPrefix(u.Day, one.Period) {
-				price, _ := m.Prices.Of(u.Model)
-				one.Spent += price.Cost(u.Tokens, u.Long)
-			}
-		}
-		all = append(all, one)
 	}
 	return all
+}
+
+// OfPerson returns the budget of a person; used is what the person has used today.
+func (m Money) OfPerson(used []store.Usage, now time.Time) Budget {
+	return m.counted(Budget{Setting: budgetPerPerson, Period: store.Day(now), Limit: m.PerPerson, ends: dayEnd(now)}, used)
+}
+
+// counted returns a budget with what is spent in its period.
+func (m Money) counted(b Budget, used []store.Usage) Budget {
+	for _, u := range used {
+		if strings.HasPrefix(u.Day, b.Period) {
+			price, _ := m.Prices.Of(u.Model)
+			b.Spent += price.Cost(u.Tokens, u.Long)
+		}
+	}
+	return b
+}
+
+// dayEnd returns when the day of a time ends.
+func dayEnd(now time.Time) time.Time {
+	year, month, day := now.Local().Date()
+	return time.Date(year, month, day+1, 0, 0, 0, 0, time.Local)
 }

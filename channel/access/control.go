@@ -107,7 +107,7 @@ func (c *Control) afford() error {
 	if spent.Setting == "" {
 		return nil
 	}
-	return &SpentError{Class: "budget", Sentence: spent.sentence()}
+	return &SpentError{Class: "budget", Sentence: spent.Sentence()}
 }
 
 // Calls limits the model calls of a conversation of people, and of the tasks below it, per hour. Every attempt counts.
