@@ -114,6 +114,14 @@ func TestLimitsOfSeveralProcesses(t *testing.T) {
 		check.That(t, check.Soon(func() bool { return east.hub.Operator().Access().Budgets()[0].Spent == 40 }), "the last answer is not counted")
 		east.ask("ann", "The budget for today is used up")
 	})
+	t.Run("a person spends one budget in both", func(t *testing.T) {
+		east, west := start(t, "person", allowing(15), "east", "west")
+		east.ask("ann", "yes")
+		west.ask("ann", "(ann: your budget for today is used up: $20.00 of $15.00.")
+		east.ask("ann", "Your budget for today is used up")
+		west.ask("ann", "Your budget for today is used up")
+		west.ask("bob", "yes")
+	})
 	t.Run("calls count after the owner's end", func(t *testing.T) {
 		owner, next := start(t, "calls", access.Rules{CallsPerHour: 4}, "test", "test")
 		for range 3 {

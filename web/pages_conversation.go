@@ -193,13 +193,17 @@ func cardsView(d conversationAnswer) g.Node {
 	if d.Usage != nil {
 		model += fmt.Sprintf(", %s so far", prices.Exact(d.Usage.Total.Cost))
 	}
+	fallback := ""
+	if d.Fallback != nil {
+		fallback = d.Fallback.String()
+	}
 	return h.Div(
 		h.Class("cards"),
 		card("Window", h.Strong(g.Textf("%.1f %%", d.UsedPct)), h.Span(g.Text(thousands(d.Used)+" of "+thousands(d.Max)+" tokens")),
 			bar("how full the window is", percentOf(d.Used, d.Max))),
 		card("Next", h.Strong(g.Text(next)), h.Span(g.Text(d.Next))),
 		card("Messages", h.Strong(grouped(d.Messages)), h.Span(g.Text(messages))),
-		card("Model", h.Strong(h.Class("small"), g.Text(d.Model)), h.Span(g.Text(model))),
+		card("Model", h.Strong(h.Class("small"), g.Text(d.Model)), h.Span(g.Text(model)), g.If(fallback != "", h.Span(g.Text(fallback)))),
 	)
 }
 
