@@ -147,10 +147,11 @@ func (b *Base) Serve(ctx context.Context, hub *channel.Hub, client *http.Client,
 	return nil
 }
 
-// Deliver passes messages of a conversation to the hub, and notifies their authors, once per incident, if that fails.
+// Deliver passes messages of a conversation to the hub, and notifies their authors, once per incident, if that fails. Of several processes,
+// any of which may get a message, the one that answers does.
 func (b *Base) Deliver(ctx context.Context, conversation string, messages ...channel.Inbound) error {
 	err := b.Hub.DeliverAll(ctx, conversation, messages)
-	if err != nil {
+	if err != nil && (b.Beside == nil || !b.Beside()) {
 		for _, in := range messages {
 			b.Hub.Undelivered(ctx, conversation, in, err)
 		}
