@@ -209,7 +209,7 @@ func (h *Hub) askOwner(ctx context.Context, name string, who access.Person, line
 	if conclude != nil {
 		answered.Then = func(ctx context.Context) (final command.Answer) {
 			outcome, err := conclude(ctx)
-			if err == nil {
+			if err == nil && json.Unmarshal(outcome, &final.Text) != nil { // a text is of a process of the version before
 				err = json.Unmarshal(outcome, &final)
 			}
 			if err != nil {

@@ -112,7 +112,7 @@ const sourcesMark = ".sources-"
 
 func (a *attempt) hasSources() bool {
 	return slices.ContainsFunc(a.messages, func(m chat.Message) bool {
-		return m.Role == llm.RoleTool && len(m.Quotes.Messages)+len(m.Quotes.Memories) > 0
+		return m.Role == llm.RoleTool && m.Tool != "memory_save" && len(m.Quotes.Messages)+len(m.Quotes.Memories) > 0
 	})
 }
 

@@ -91,11 +91,11 @@ func (h *Hub) recoverCommand(name string, cmd command.Command, err *error) {
 }
 
 // OnlyPlatformManagers reports whether the only people who may run a command are those to whom the platform gives management rights, so that
-// it may hide the command from others: the settings restrict the command, and name nobody else.
+// it may hide the command from others: the settings restrict all of its uses, and name nobody else.
 func OnlyPlatformManagers(h *Hub, connector, name string) bool {
 	rules := h.access.Rules()
 	c, err := command.Find(name)
-	return err == nil && (c.Guarded || rules.Restricts(c.Name, c.Restricted)) && !rules.NamesManagers(connector)
+	return err == nil && c.IsForManagers(rules) && !rules.NamesManagers(connector)
 }
 
 // Suggest returns at most 25 completions of what a person has typed of a command's argument.

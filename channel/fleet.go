@@ -143,7 +143,7 @@ func (f *Fleet) Recovered() <-chan struct{} {
 	return f.back.next()
 }
 
-const retryRenewal = 250 * time.Millisecond // while the lease cannot be renewed
+const retryRenewal = 250 * time.Millisecond // while the lease cannot be renewed, or that of another process is over
 
 // untilRenewal returns when to renew the lease: earlier if the lease of another process ends before, which probably has failed.
 func (f *Fleet) untilRenewal() time.Duration {
@@ -152,8 +152,12 @@ func (f *Fleet) untilRenewal() time.Duration {
 	}
 	wait := renewEvery
 	for _, p := range f.lease.All() {
-		if p.ID != f.lease.ID() {
-			wait = min(wait, max(p.Left, 0)+expiryMargin)
+		switch {
+		case p.ID == f.lease.ID():
+		case p.Left > 0:
+			wait = min(wait, p.Left+expiryMargin)
+		default: // it may not be ended yet, see Lease.Renew
+			wait = min(wait, retryRenewal)
 		}
 	}
 	return wait
@@ -270,11 +274,11 @@ func (f *Fleet) HandOver(ctx context.Context) error {
 	}
 	soon, cancel := context.WithTimeout(ctx, withdrawWithin)
 	defer cancel()
+	failing := f.failingPlatforms()
+	isFailing := func(name string) bool { return slices.Contains(failing, connectorOf(name)) }
 	var wait sync.WaitGroup
-	wait.Go(func() { // what cannot be sent need not be waited for
-		_ = f.handOverAll(soon, func(name string) bool { return f.isFailing(connectorOf(name)) })
-	})
-	err := f.handOverAll(ctx, func(name string) bool { return !f.isFailing(connectorOf(name)) })
+	wait.Go(func() { _ = f.handOverAll(soon, isFailing) }) // what cannot be sent need not be waited for
+	err := f.handOverAll(ctx, func(name string) bool { return !isFailing(name) })
 	wait.Wait()
 	return err
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // How a process leaves a platform that it cannot reach to one that can: it tells others that it cannot receive, stops if one of them can,
-// and starts again. It says that it can receive once the platform has answered.
+// and starts again. Once the platform has answered, it tells them that it can.
 
 // DefaultPatience is how long a process tries to reach a platform before it leaves that to others.
 const DefaultPatience = 30 * time.Second
@@ -40,7 +40,7 @@ func (f *Fleet) watchPlatform(ctx context.Context, connector string) {
 	if !knows {
 		return
 	}
-	now, exists := f.noteReach(connector, reacher.Unreachable())
+	now, exists := f.noteReach(connector, reacher.Unreachable() && f.MayAct()) // without a lease, its own connections may be closed
 	lasts := time.Since(now.failing)
 	ctx, cancel := context.WithTimeout(ctx, LeaseLasts)
 	defer cancel()
@@ -94,10 +94,14 @@ func (d *division) noteWithheld(connector string, withheld bool) {
 	}
 }
 
-// isFailing reports whether a platform cannot be reached.
-func (d *division) isFailing(connector string) bool {
+// failingPlatforms returns the connectors whose platforms cannot be reached.
+func (d *division) failingPlatforms() (connectors []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	known := d.platforms[connector]
-	return known != nil && !known.failing.IsZero()
+	for connector, known := range d.platforms {
+		if !known.failing.IsZero() {
+			connectors = append(connectors, connector)
+		}
+	}
+	return connectors
 }

@@ -14,7 +14,7 @@ const (
 	reasonLittle  = "the older messages are too short; a summary would not be shorter"
 	reasonRunning = "a compaction is already running"
 	reasonUndone  = "it was canceled by /undo"
-	reasonOlder   = "it is not the latest compaction any more"
+	reasonOlder   = "it is not the latest compaction that was applied"
 	reasonEnd     = "the program is shutting down: ask again when it is back"
 	reasonJust    = "the conversation was just compacted, and there is nothing new to summarize"
 	reasonSelfOff = "compaction is switched off here; only people may request it"

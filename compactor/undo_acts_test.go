@@ -150,7 +150,7 @@ func TestUndoOfOneCompaction(t *testing.T) {
 		}
 		undo := func(id int64) compactor.Event { return check.Must(r.c.UndoOnly(t.Context(), id))(t) }
 		e := undo(ids[0])
-		check.That(t, e.State == compactor.EventNoop && strings.Contains(e.Error, "not the latest"), "an older one: %+v", e)
+		check.That(t, e.State == compactor.EventNoop && strings.Contains(e.Error, "not the latest compaction"), "an older one: %+v", e)
 		e = undo(ids[1])
 		check.That(t, e.State == compactor.EventUndone && e.ID == ids[1], "the latest: %+v", e)
 		check.Equal(t, "again", undo(ids[1]).State, compactor.EventNoop)

@@ -39,7 +39,7 @@ type Lease struct {
 
 	mu      sync.Mutex       // guards below
 	until   time.Time        // by the clock of this process, which is monotonic: never later than the lease ends in the database
-	contact time.Time        // since when the lease was renewed in time; zero: from the start
+	contact time.Time        // since when each renewal was in time; zero: there was none
 	all     []Process        // oldest first
 	epochs  map[string]int64 // of the conversations that the process owns, by the name of the conversation of people
 }
@@ -116,7 +116,7 @@ func (l *Lease) Renew(ctx context.Context) (ended []string, err error) {
 func (l *Lease) inContact(now time.Time) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now.After(l.until) {
+	if now.After(l.until.Add(-l.lasts / 2)) { // a renewal has failed, or is late
 		return now
 	}
 	return l.contact

@@ -90,6 +90,28 @@ func TestProcessesSurviveAnOutage(t *testing.T) {
 	check.Error(t, check.ErrorOf(second.Renew(ctx)), store.ErrEnded)
 }
 
+// An outage may end the lease of one process and not that of another.
+func TestProcessesSurviveAShortOutage(t *testing.T) {
+	const lasts = 2 * time.Second
+	s := storetest.OpenStore(t, t.TempDir())
+	second := check.Must(s.Processes().Join(ctx, store.Process{Name: "second"}, lasts))(t)
+	first := check.Must(s.Processes().Join(ctx, store.Process{Name: "first"}, lasts))(t)
+	storetest.Run(t, s, "UPDATE processes SET lease_until = 0 WHERE name = 'second'") // by now
+	time.Sleep(lasts*3/4 - time.Until(first.Until().Add(-lasts)))
+	check.EqualAll(t, "ended by the first", check.Must(first.Renew(ctx))(t), nil)
+	check.NoError(t, check.ErrorOf(second.Renew(ctx)))
+}
+
+// A process that joins ends nobody: the others may have been away, and are back.
+func TestWhoJoinsAfterAnOutageEndsNobody(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	first := check.Must(s.Processes().Join(ctx, store.Process{Name: "first"}, time.Second))(t)
+	storetest.Run(t, s, "UPDATE processes SET lease_until = 0")
+	second := check.Must(s.Processes().Join(ctx, store.Process{Name: "second"}, time.Second))(t)
+	check.NoError(t, check.ErrorOf(first.Renew(ctx)))
+	check.EqualAll(t, "ended by the second", check.Must(second.Renew(ctx))(t), nil)
+}
+
 // whatOwnersWrite is what the owner of a conversation writes, in all the ways that the loop and its children have.
 var whatOwnersWrite = map[string]func(c *store.Conversation) error{
 	"deliver": func(c *store.Conversation) error { return check.ErrorOf(c.Inbox().Deliver(ctx, asking(2, "more"))) },

@@ -101,8 +101,11 @@ func (ps Processes) Join(ctx context.Context, p Process, lasts time.Duration) (*
 func (ps Processes) join(ctx context.Context, p Process, lasts time.Duration) (l *Lease, unfit *InUseError, err error) {
 	l = &Lease{store: ps.store, lasts: lasts, epochs: make(map[string]int64), until: time.Now().Add(lasts)}
 	err = ps.store.beside(ctx, func(tx *Tx) {
-		tx.do("DELETE FROM processes WHERE lease_until < " + clock)
 		unfit = excludes(tx.processes(), p)
+		for unfit != nil && unfit.By.Left < 0 { // the others have until the first renewal: they may have been away
+			tx.do("DELETE FROM processes WHERE id = ?", unfit.By.ID)
+			unfit = excludes(tx.processes(), p)
+		}
 		if unfit != nil {
 			return
 		}

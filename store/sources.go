@@ -15,7 +15,7 @@ func (tr Transcript) Sources(ctx context.Context, turn int64) (messages []chat.M
 	err = tr.c.View(ctx, fmt.Sprintf("read the sources of turn %d", turn), func(tx *Tx) {
 		low, high := tr.c.rowRange(turn, turn+maxTurn)
 		first, last := tr.c.rowRange(1, MaxSeq)
-		const found = " FROM quotes q JOIN messages m ON m.id = q.message WHERE m.id BETWEEN ?1 AND ?2 AND m.turn = ?3 AND m.role = 'tool'"
+		const found = " FROM quotes q JOIN messages m ON m.id = q.message WHERE m.id BETWEEN ?1 AND ?2 AND m.turn = ?3 AND m.role = 'tool' AND m.tool <> 'memory_save'"
 		rows := listValues[int64](tx, "SELECT DISTINCT q.source"+found+" AND q.kind = 'message' AND q.source BETWEEN ?4 AND ?5 ORDER BY q.source", low, high, turn, first, last)
 		for _, row := range rows {
 			seq := row - tr.c.rowID(0)

@@ -6,6 +6,7 @@ import (
 	"cairn/chat"
 	"cairn/llm"
 	"cairn/privacy"
+	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/storetest"
 )
@@ -29,6 +30,9 @@ func TestSourcesOfAnAnswer(t *testing.T) {
 	sources([]int64{1, 2}, kept)
 	other := storetest.Find(t, c.Store(), "terminal:other")
 	storetest.Deliver(t, other, asking(1, "hello"))
+	here := check.Must(store.View(ctx, c, "name a message", func(tx *store.Tx) llm.Elsewhere { return tx.Elsewhere(c, 1) }))(t)
+	storetest.AnswerWith(t, other, storetest.Answer{Turn: 1, First: 2}, map[string]llm.Result{"recall": {Text: "found", Quotes: llm.Quotes{Elsewhere: []llm.Elsewhere{here}}}})
+	check.Equal(t, "quotes of another conversation", storetest.Number(t, c.Store(), "SELECT count(*) FROM quotes WHERE kind = 'message'"), 3)
 	check.Len(t, "sources elsewhere", first(other.Transcript().Sources(ctx, 1)), 0)
 	check.NoError(t, privacy.Of(c).Delete(ctx, []string{storetest.Said(1, "").ID}))
 	sources(nil, kept) // what a tool has found is deleted as a whole

@@ -130,9 +130,16 @@ func (tr Transcript) NewestAnswer(ctx context.Context) (chat.Message, error) {
 	})
 }
 
-// Sent returns the message that the platform knows by an id, of a person or the bot. ErrNotFound: there is none, or it was deleted.
+// Sent returns the message that the platform knows by an id, of a person or the bot; one that waits has no seq yet. ErrNotFound: there is
+// none, or it was deleted.
 func (tr Transcript) Sent(ctx context.Context, id string) (chat.Message, error) {
-	return View(ctx, tr.c, "find message "+id, func(tx *Tx) chat.Message { return tr.c.Messages(tx).message(tr.placeOf(tx, id)) })
+	return View(ctx, tr.c, "find message "+id, func(tx *Tx) chat.Message {
+		m, found := tr.sentAs(tx, id)
+		if !found {
+			tx.Fail(ErrNotFound)
+		}
+		return m
+	})
 }
 
 // message reads a message; there must be one.

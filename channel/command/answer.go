@@ -18,6 +18,7 @@ type Answer struct {
 	Language string // of the conversation, for what connectors add
 
 	Private bool // only for the person who asked, even if the command is Public: a refusal
+	Refused bool // nothing was done; if a button was pressed, its message stays as it is
 	Aligned bool // Text has columns, which need a fixed-width font: see Fenced
 
 	Forgets bool // what the person said is being deleted: a connector deletes its own copies too

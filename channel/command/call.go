@@ -27,7 +27,7 @@ type Call struct {
 func (c *Call) Run(ctx context.Context) (Answer, error) {
 	answer, err := c.run(ctx)
 	if p, ok := sentences.ProblemOf(err); ok {
-		answer = Answer{Text: p.Text, Private: p.Private}
+		answer = Answer{Text: p.Text, Private: p.Private, Refused: true}
 		err = nil
 	}
 	answer = c.translated(answer)
@@ -67,6 +67,11 @@ func (c *Call) run(ctx context.Context) (Answer, error) {
 // mayRun reports whether the person may run a command here.
 func (c *Call) mayRun(command Command) bool {
 	return MayRun(c.Rules, c.Records.Name(), c.Who, command)
+}
+
+// IsForManagers reports whether only managers may run a command, in all its uses.
+func (c Command) IsForManagers(rules *access.Rules) bool {
+	return (c.Guarded || rules.Restricts(c.Name, c.Restricted)) && c.anyone == nil
 }
 
 // MayRun reports whether a person may run a command in a conversation, apart from its uses that are open to everyone.

@@ -102,7 +102,7 @@ func runUndo(_ context.Context, c *Call) (Answer, error) {
 	}
 	e, err := c.Conversation.Undo(only)
 	if e.State == compactor.EventNoop {
-		return Answer{Text: c.Speaker.Sayf("Nothing was undone: %s.", c.Speaker.Say(e.Error))}, err
+		return Answer{}, cmp.Or(err, sentences.NewProblem(c.Speaker.Sayf("Nothing was undone: %s.", c.Speaker.Say(e.Error))))
 	}
 	if e.Stopped && e.To == 0 {
 		return Answer{Text: "Canceled: the scheduled compaction."}, err
@@ -129,6 +129,9 @@ func runRecap(ctx context.Context, c *Call) (Answer, error) {
 	var err error
 	if id != "" {
 		from, _, err = c.message(ctx, messagePrefix+id)
+	}
+	if id != "" && err == nil && from.Seq == 0 {
+		err = errWaits
 	}
 	if err != nil {
 		return Answer{}, err

@@ -146,7 +146,14 @@ func changeMemory(ctx context.Context, c *Call, id int64, change func() error) (
 }
 
 func runRemember(ctx context.Context, c *Call) (Answer, error) {
-	id, text := cutMessage(c.Args)
+	if id, own := cutMessage(c.Args); id != "" {
+		w, err := messageToRemember(ctx, c, id, own)
+		if err != nil {
+			return Answer{}, err
+		}
+		return keepMemory(ctx, c, w)
+	}
+	text := c.Args
 	w := memory.KeepRequest{Person: c.Who.Name, PersonID: c.Who.ID}
 	on, here, err := memory.Of(c.Records).Shared(ctx)
 	if err != nil {
@@ -163,14 +170,13 @@ func runRemember(ctx context.Context, c *Call) (Answer, error) {
 	if text == "" {
 		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("What should I remember? For example: /remember the standup is at 9:30"))
 	}
-	w.Kind = "fact"
 	w.Content = text
-	if id != "" {
-		w, err = rememberMessage(ctx, c, id, text, w)
-		if err != nil {
-			return Answer{}, err
-		}
-	}
+	return keepMemory(ctx, c, w)
+}
+
+// keepMemory saves a fact for a person.
+func keepMemory(ctx context.Context, c *Call, w memory.KeepRequest) (Answer, error) {
+	w.Kind = "fact"
 	s, err := memory.Of(c.Records).Keep(ctx, w)
 	out, optedOut := errors.AsType[*memory.OptedOutError](err)
 	wrong, unfit := errors.AsType[*memory.ContentError](err)

@@ -3,7 +3,6 @@
 package command
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -33,11 +32,12 @@ var Actions = []Action{
 // messagePrefix begins an argument that names a message by the platform's id.
 const messagePrefix = "msg:"
 
-// Line returns the command of an entry about a message, by the platform's id. text is what it says, in case that the bot has not read it.
-func (a Action) Line(id, text string) string {
+// Line returns the command of an entry about a message, by the platform's id. own is what it says if it is by the person who asks, and
+// empty if it is by somebody else: it serves if the bot has not read the message, and others may not want to be in a memory.
+func (a Action) Line(id, own string) string {
 	line := "/" + a.Command + " " + messagePrefix + id
 	if a.Command == "remember" {
-		line += " " + strings.Join(strings.Fields(text), " ")
+		line += " " + strings.Join(strings.Fields(own), " ")
 	}
 	return strings.TrimSpace(line)
 }
@@ -74,21 +74,28 @@ func (c *Call) message(ctx context.Context, argument string) (m chat.Message, na
 	return m, true, err
 }
 
-// rememberMessage saves what a message says. text is that, in case that the bot has not read it; then the person who asks is its source.
-func rememberMessage(ctx context.Context, c *Call, id, text string, w memory.KeepRequest) (memory.KeepRequest, error) {
-	m, err := c.Records.Transcript().Sent(ctx, id)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		w.Content = chat.Excerpt(text, memory.MaxContent-1)
-		return w, nil
+// errWaits is why nothing can be done with a message that the loop has not read yet.
+var errWaits = sentences.NewProblem("I have not read that message yet. Try again in a moment.")
+
+// messageToRemember returns what a message says. own serves if the bot has not read it, see Line.
+func messageToRemember(ctx context.Context, c *Call, id, own string) (w memory.KeepRequest, err error) {
+	m, _, err := c.message(ctx, messagePrefix+id)
+	w = memory.KeepRequest{Person: m.Author, PersonID: m.AuthorID}
+	switch _, unknown := sentences.ProblemOf(err); {
+	case unknown && own != "":
+		m.Text = own
+		w = memory.KeepRequest{Person: c.Who.Name, PersonID: c.Who.ID}
 	case err != nil:
 		return w, err
+	case m.Role != llm.RoleUser:
+		w = memory.KeepRequest{Person: c.Who.Name, PersonID: c.Who.ID}
 	}
-	w.Content = chat.Excerpt(cmp.Or(m.Text, text), memory.MaxContent-1)
-	w.Messages = []int64{m.Seq}
-	if m.Role == llm.RoleUser {
-		w.Person = m.Author
-		w.PersonID = m.AuthorID
+	if m.Seq != 0 {
+		w.Messages = []int64{m.Seq}
+	}
+	w.Content = chat.Excerpt(m.Text, memory.MaxContent-1)
+	if w.Content == "" {
+		return w, sentences.NewProblem("That message has no text that I could remember.")
 	}
 	return w, nil
 }

@@ -56,6 +56,8 @@ func pinnable(ctx context.Context, c *Call) (m chat.Message, err error) {
 		return m, sentences.NewProblem(c.Speaker.Sayf("Which message? Give its number: /pin #12. Without a number I pin the newest message."))
 	case errors.Is(err, store.ErrNotFound):
 		return m, sentences.NewProblem("There is no such message in this conversation.")
+	case err == nil && m.Seq == 0:
+		return m, errWaits
 	case err == nil && (m.Role == llm.RoleTool || strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0):
 		return m, sentences.NewProblem(fmt.Sprintf("#%d cannot be pinned: it is one of my tool calls, not a message.", m.Seq))
 	}

@@ -115,7 +115,12 @@ func runSources(ctx context.Context, c *Call) (Answer, error) {
 	messages, ids, err := c.Records.Transcript().Sources(ctx, m.Turn)
 	answer := Answer{Text: "I have looked this up for that answer:"}
 	for _, id := range ids {
-		if d, err := memory.Of(c.Records).Details(ctx, id); err == nil { // it may be of another place, or deleted
+		d, failed := memory.Of(c.Records).Details(ctx, id)
+		switch {
+		case errors.Is(failed, store.ErrNotFound): // it is of another place, whose people decide who reads it there, or deleted
+		case failed != nil:
+			err = errors.Join(err, failed)
+		case d.State != "forgotten":
 			answer.Items = append(answer.Items, c.Speaker.Word("result", "memory")+" "+memoryWords(c.Speaker, d.Memory))
 		}
 	}
@@ -124,7 +129,7 @@ func runSources(ctx context.Context, c *Call) (Answer, error) {
 		answer.Items = append(answer.Items, strings.TrimSpace(line+" "+c.Conversation.Link(s)))
 	}
 	if len(answer.Items) == 0 {
-		answer.Text = "I have looked nothing up for that answer, or it was deleted since."
+		answer.Text = "I have looked nothing up here for that answer, or it was deleted since."
 	}
 	return answer, err
 }

@@ -54,7 +54,7 @@ func (b *bot) watchMembership(ctx context.Context) context.Context {
 	return ctx
 }
 
-// maxPatience is how long a process tries at most to reach a platform before it leaves that to others. It doubles each time, in case that
+// maxPatience is how long a process tries at most to reach a platform before it leaves that to others. It doubles each time, in case
 // none of them can.
 const maxPatience = time.Hour
 
@@ -72,7 +72,7 @@ func (a *app) run(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		}
-		if time.Since(began) > maxPatience {
+		if time.Since(began) > 2*maxPatience {
 			a.patience = 0
 		}
 		if errors.Is(err, channel.ErrUnreachable) {

@@ -20,7 +20,7 @@ import (
 // answer to what all see is a separate message; a deferral must be deleted first, or that would be public too.
 func (c *commands) showAnswer(ctx context.Context, i interaction, line string, n int, answer command.Answer) error {
 	answer = answer.Fenced()
-	if answer.Private && i.flags() == 0 {
+	if (answer.Private || answer.Refused && i.isButton()) && i.flags() == 0 {
 		if !i.isButton() {
 			if err := c.rest.do(ctx, call{method: http.MethodDelete, path: c.originalPath(i), tokenInPath: true}); err != nil {
 				return err

@@ -144,11 +144,11 @@ func (i interaction) person() access.Person {
 func (i interaction) action() string {
 	for _, a := range command.Actions {
 		if a.Label == i.Data.Name {
-			text := ""
-			if target := i.Data.Resolved.Messages[i.Data.TargetID]; target.Content != nil {
-				text = *target.Content
+			own := ""
+			if target := i.Data.Resolved.Messages[i.Data.TargetID]; target.Content != nil && target.Author != nil && target.Author.ID == i.person().ID {
+				own = *target.Content
 			}
-			return a.Line(i.Data.TargetID, text)
+			return a.Line(i.Data.TargetID, own)
 		}
 	}
 	return "/"

@@ -81,8 +81,13 @@ func TestTheMenuOfAnUnknownMessage(t *testing.T) {
 	said := r.Say(r.square, r.ann.ID, "The key is under the mat.")
 	i := r.answered(r.Menu(r.square, r.ann.ID, said.ID, "Remember this"))
 	check.Contains(t, "it is saved", i.Answer.Content, "Saved as memory 1: The key is under the mat.")
-	i = r.answered(r.Menu(r.square, r.ann.ID, said.ID, "Recap from here"))
-	check.Contains(t, "a recap", i.Answer.Content, "I do not have that message")
+	for _, entry := range []string{"Recap from here", "Forget this", "Pin this"} {
+		check.Contains(t, entry, r.answered(r.Menu(r.square, r.ann.ID, said.ID, entry)).Answer.Content, "I do not have that message")
+	}
+	other := r.Say(r.square, r.User("ben").ID, "My birthday is in May.") // he has not asked for that
+	check.Contains(t, "of somebody else", r.answered(r.Menu(r.square, r.ann.ID, other.ID, "Remember this")).Answer.Content, "I do not have that message")
+	scope := r.Say(r.square, r.ann.ID, "server: the port is 2222")
+	check.Contains(t, "a text like an argument", r.answered(r.Menu(r.square, r.ann.ID, scope.ID, "Remember this")).Answer.Content, "server: the port is 2222")
 }
 
 func TestEachEntryOfTheMenuIsRegistered(t *testing.T) {
@@ -123,11 +128,13 @@ func TestSourcesAreUnderAnAnswer(t *testing.T) {
 		if last.Role == llm.RoleTool {
 			return llmtest.Say("It is on Friday."), nil
 		}
-		return llmtest.Use(llmtest.Call("1", "recall", map[string]string{"query": "launch"})), nil
+		query := map[string]string{"query": "launch"}
+		return llmtest.Use(llmtest.Call("1", "recall", query), llmtest.Call("2", "memory_search", query)), nil
 	}
 	r.start().registered()
 	said := r.Say(r.square, r.ann.ID, "The launch is on Friday.")
 	r.heard(r.place(r.square), 1)
+	r.tell("/remember the launch is kept secret")
 	r.ask(r.square, "when is the launch?")
 	r.answersLast(r.square, 1, "It is on Friday.")
 	answer := r.sent(r.square)[0]
@@ -136,7 +143,10 @@ func TestSourcesAreUnderAnAnswer(t *testing.T) {
 	shown := r.answered(r.Click(r.square, r.ann.ID, answer.ID, id)).Answer
 	check.Contains(t, "sources", shown.Content, "The launch is on Friday.", r.guild.ID+"/"+r.square+"/"+said.ID)
 	check.That(t, ephemeral(shown), "all see %q", shown.Content)
+	check.Contains(t, "sources", shown.Content, "kept secret")
 	r.restart()
 	again := r.answered(r.Click(r.square, r.ann.ID, answer.ID, id)).Answer
 	check.Equal(t, "after a restart", again.Content, shown.Content)
+	r.tell("/forget 1")
+	check.Lacks(t, "what was forgotten", r.answered(r.Click(r.square, r.ann.ID, answer.ID, id)).Answer.Content, "kept secret")
 }

@@ -34,6 +34,7 @@ type commands struct {
 	base    *platform.Base
 	api     *api
 	self    *self
+	names   *names
 	times   *times
 	recent  *recent
 	history *history
@@ -122,7 +123,7 @@ func (r *commands) onButton(payload json.RawMessage) {
 // onMenu runs the command of an entry in a message's menu (reference/interaction-payloads/shortcuts-interaction-payload).
 func (r *commands) onMenu(entry, channel string, m message, who access.Person, trigger, url string) {
 	place := r.recent.placeOf(channel, m)
-	c := typed{place: place, who: who}
+	c := typed{place: place, who: who} // an answer about a message has no pages
 	show := r.overURL(c, url, place.Thread, false, false)
 	id := trigger + url
 	i := slices.IndexFunc(command.Actions, func(a command.Action) bool { return a.Command == entry })
@@ -130,8 +131,12 @@ func (r *commands) onMenu(entry, channel string, m message, who access.Person, t
 		r.base.Command(id, place.String(), runTimeout, nil, func(ctx context.Context) error { return r.base.RefuseButton(ctx, place.String(), show) })
 		return
 	}
-	c.line = command.Actions[i].Line(m.TS, m.Text)
-	r.start(id, c, r.overURL(c, url, place.Thread, false, false))
+	own := ""
+	if m.User == who.ID {
+		own = r.names.plainText(m.Text)
+	}
+	c.line = command.Actions[i].Line(m.TS, own)
+	r.start(id, c, show)
 }
 
 // overURL answers over a response_url. Only the sender sees the answer, unless it is public. The answer may replace the
@@ -140,7 +145,7 @@ func (r *commands) overURL(c typed, url, thread string, public, replaces bool) p
 	return func(ctx context.Context, a command.Answer) error {
 		public = public && !a.Private
 		text, all := blocks(c, a)
-		m := &slackgo.WebhookMessage{Text: text, ReplaceOriginal: replaces && !a.Private, ResponseType: slackgo.ResponseTypeEphemeral}
+		m := &slackgo.WebhookMessage{Text: text, ReplaceOriginal: replaces && !a.Private && !a.Refused, ResponseType: slackgo.ResponseTypeEphemeral}
 		if public {
 			m.ResponseType = slackgo.ResponseTypeInChannel
 		}

@@ -189,7 +189,7 @@ func (g *gate) wait(ctx context.Context) error {
 		if wait <= 0 {
 			return nil
 		}
-		timer := time.NewTimer(wait)
+		timer := time.NewTimer(min(wait, time.Second)) // others may leave the line
 		select {
 		case <-timer.C:
 		case <-awaited:

@@ -144,7 +144,7 @@ func assemble(o Options, base *platform.Base) *Slack {
 	s.history = &history{base: base, api: s.api, self: s.self, recent: s.recent, translator: translator}
 	poster := &poster{base: base, api: s.api, recent: s.recent, replyIn: o.ReplyIn, compatible: o.APIBase != ""}
 	queue := &platform.KeyedQueue[event]{Group: base.Work}
-	commands := &commands{base: base, api: s.api, self: s.self, times: s.times, recent: s.recent, history: s.history, poster: poster, queue: queue}
+	commands := &commands{base: base, api: s.api, self: s.self, names: s.names, times: s.times, recent: s.recent, history: s.history, poster: poster, queue: queue}
 	s.replies = &replies{poster: poster, self: s.self, times: s.times, history: s.history, commands: commands, working: o.Working}
 	backfill := &backfill{
 		base: base, api: s.api, self: s.self, times: s.times, names: s.names, recent: s.recent, catchUp: o.CatchUp,

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"strings"
 	"sync"
 )
 
@@ -125,8 +126,23 @@ func (n *Network) serve(client net.Conn, server, self string) {
 	block := make([]byte, 1<<16)
 	for {
 		size, err := behind.Read(block)
+		for err == nil && endsInside(block[:size], server) && size < len(block) { // the rest of an address follows
+			var more int
+			more, err = behind.Read(block[size:])
+			size += more
+		}
 		if _, failed := client.Write(bytes.ReplaceAll(block[:size], []byte(server), []byte(self))); failed != nil || err != nil {
 			return
 		}
 	}
+}
+
+// endsInside reports whether a text ends with a part of an address, from its port on.
+func endsInside(text []byte, address string) bool {
+	for n := strings.LastIndex(address, ":") + 1; n < len(address); n++ {
+		if bytes.HasSuffix(text, []byte(address[:n])) {
+			return true
+		}
+	}
+	return false
 }
