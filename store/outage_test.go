@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -43,6 +44,21 @@ func TestProcessesSurviveAShortOutage(t *testing.T) {
 	time.Sleep(lasts*3/4 - time.Until(first.Until().Add(-lasts)))
 	check.EqualAll(t, "ended by the first", check.Must(first.Renew(ctx))(t), nil)
 	check.NoError(t, check.ErrorOf(second.Renew(ctx)))
+}
+
+// A paused bot stays so while the database is away.
+func TestPausesSurviveAnOutage(t *testing.T) {
+	s := storetest.OpenStore(t, t.TempDir())
+	check.Must(s.Processes().Join(ctx, store.Process{Name: "first"}, time.Hour))(t)
+	check.NoError(t, s.Pauses().Pause(ctx, "terminal:general", store.Person{}))
+	paused := []string{"terminal:general"}
+	check.EqualAll(t, "paused", check.Must(s.Pauses().List(ctx))(t), paused)
+	time.Sleep(1100 * time.Millisecond) // then they are read again
+	away, cancel := context.WithCancel(ctx)
+	cancel()
+	scopes, err := s.Pauses().List(away)
+	check.Error(t, err, context.Canceled)
+	check.EqualAll(t, "paused, as far as is known", scopes, paused)
 }
 
 // A process that joins ends nobody: the others may have been away, and are back.

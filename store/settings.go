@@ -121,7 +121,7 @@ func (ps Pauses) set(ctx context.Context, tried, query string, args ...any) erro
 }
 
 // List returns the scopes of all pauses. A turn asks about 30 times, which as queries took a tenth of its CPU time. They are read
-// again after a change, and where other processes may change them, after pausesLast.
+// again after a change, and where other processes may change them, after pausesLast. With an error, they are those that were read last.
 func (ps Pauses) List(ctx context.Context) ([]string, error) {
 	known := ps.store.pauses.Load()
 	if known != nil && !known.read.IsZero() && (ps.store.lease.Load() == nil || time.Since(known.read) < pausesLast) {
@@ -129,8 +129,11 @@ func (ps Pauses) List(ctx context.Context) ([]string, error) {
 	}
 	now := time.Now()
 	scopes, err := ps.store.names(ctx, "SELECT scope FROM pauses ORDER BY scope")
-	if err == nil {
+	switch {
+	case err == nil:
 		ps.store.pauses.CompareAndSwap(known, &pauses{slices.Clone(scopes), now}) // unless they have changed since
+	case known != nil:
+		scopes = slices.Clone(known.scopes)
 	}
 	return scopes, err
 }
