@@ -65,7 +65,7 @@ func (t *turn) warnPayers(ctx context.Context) {
 	}
 	_, budgets, err := t.budgets(ctx)
 	told := make(map[string]bool)
-	for _, m := range t.addressed(t.Seq) { // who wrote none of them is told at the next answer
+	for _, m := range t.addressed(t.Seq) { // who wrote none of them reads it under the next answer
 		if b, has := budgets[m.AuthorID]; has && err == nil && b.NearlySpent() && !told[m.AuthorID] {
 			told[m.AuthorID] = true
 			err = t.warnPayer(ctx, m, b)
