@@ -7,12 +7,12 @@ import (
 	"net/http"
 	"reflect"
 
+	"github.com/bwmarrin/discordgo"
+
 	"cairn/channel"
 	"cairn/channel/command"
 	"cairn/channel/sentences"
 	"cairn/connector/platform"
-
-	"github.com/bwmarrin/discordgo"
 )
 
 // registerOnce registers the commands in the background, unless that was done or is being done.
@@ -41,7 +41,7 @@ func (c *commands) register(ctx context.Context) {
 	}
 }
 
-// forManagers are the permissions that people need to see a command in a server: nil: none. Administrators of the server may decide
+// forManagers returns the permissions that people need to see a command in a server; nil: none. Administrators of the server may decide
 // otherwise, in its settings (Discord, Application Commands: Permissions).
 func forManagers(h *channel.Hub, name string) *int64 {
 	if !channel.OnlyPlatformManagers(h, Name, name) {
