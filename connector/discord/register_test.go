@@ -29,7 +29,7 @@ func TestCommandsForManagersAreHidden(t *testing.T) {
 	byDefault := []string{"compact", "undo", "new", "pin", "unpin", "pause", "resume", "settings", "tools", "allow", "deny", "Pin this"}
 	check.EqualAll(t, "hidden", hidden(), byDefault)
 
-	r.Hub.Renew(access.Rules{Restricted: []string{"recap"}})
+	r.Hub.Renew(access.Rules{Restricted: []string{"recap", "forget"}}) // everyone may use /forget me
 	want := []string{"recap", "tools", "allow", "deny", "Recap from here"}
 	r.until("commands by the new settings", func() bool { return slices.Equal(hidden(), want) })
 	r.Hub.Renew(access.Rules{Access: map[string]access.Access{Name: {Managers: []string{r.ann.ID}}}})
