@@ -27,7 +27,7 @@ type pace struct {
 }
 
 // measurePace fills a database with conversations of so many messages each, and measures how long
-// the questions take in them.
+// the questions take in them. It closes the database.
 func measurePace(ctx context.Context, s *screen, all []recording, conversations, messages int, by embeddingServer, db *tempStore) (p pace, err error) {
 	defer func() { err = errors.Join(err, db.close()) }()
 	f := filler{store: db, random: rand.New(rand.NewPCG(1, 1))}

@@ -13,7 +13,7 @@ import (
 
 // Which model answers a turn: the agent's own, or, while its server fails, one of the agent's fallback.
 
-// errTooSmall says that the prompt does not fit the window of a model that stands in.
+// errTooSmall says that the prompt does not fit the window of a fallback model.
 var errTooSmall = errors.New("the prompt does not fit the window of the fallback model")
 
 // lineup are the models that may answer a turn, and which of them does.
@@ -144,7 +144,7 @@ func (t *turn) worked() {
 	}
 }
 
-// fitting returns the prompt for a model that stands in.
+// fitting returns the prompt for a fallback model.
 func (a *attempt) fitting(prompt compactor.Prompt) (compactor.Prompt, error) {
 	prompt, ok := prompt.For(a.window.last(), a.agent.MaxOutput, a.window.learned().Factor())
 	if !ok {

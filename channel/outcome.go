@@ -112,7 +112,7 @@ func (t *turn) write(ctx context.Context, o store.Outcome) error {
 }
 
 // storable returns the turn's messages as they are stored: with reasoning only if the provider demands it later and
-// it cannot repeat what was edited or deleted during the turn, not that of a model which stands in, and with a mark on calls that have lost it.
+// it cannot repeat what was edited or deleted during the turn, not that of a fallback model, and with a mark on calls that have lost it.
 func (t *turn) storable(e *compactor.Compactor, messages []chat.Message) []chat.Message {
 	wanted := t.window.learned().Facts().WantsReasoning && !t.changes.seen && !t.standsIn
 	for i := range messages {

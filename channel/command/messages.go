@@ -87,6 +87,8 @@ func messageToRemember(ctx context.Context, c *Call, id, own string) (w memory.K
 		w = memory.KeepRequest{Person: c.Who.Name, PersonID: c.Who.ID}
 	case err != nil:
 		return w, err
+	case m.Seq == 0: // a memory of it could not rest on it, and would outlive it
+		return w, errWaits
 	case m.Role != llm.RoleUser:
 		w = memory.KeepRequest{Person: c.Who.Name, PersonID: c.Who.ID}
 	}

@@ -57,7 +57,7 @@ func (s *Server) addFileLocked(f File, owner string) string {
 // maxPreview is how many characters of a transcript the file object has (judgement: no document says).
 const maxPreview = 150
 
-// Transcribe finishes the transcript of the only file of a message; an empty one fails. No event tells of it.
+// Transcribe finishes the transcript of the only file of a message; an empty one fails. No event reports it.
 func (s *Server) Transcribe(channelID, ts, said string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
