@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/channel"
 	"cairn/channel/command"
 	"cairn/llm"
 	"cairn/testkit/check"
@@ -68,18 +69,16 @@ func TestSourcesAreUnderAnAnswer(t *testing.T) {
 	shown := r.awaitPrivate(general, ann, 1)
 	check.Contains(t, "sources", shown.Shown(), "The launch is on Friday.", strings.ReplaceAll(said, ".", ""))
 	check.Equal(t, "the answer", r.botMessages(general)[0].Shown(), "It is on Friday.")
+}
 
-	root := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "a thread about the launch"})
-	r.answered(general, "It is on Friday.", "It is on Friday.")
-	streamed := func(n int) slacktest.Message {
-		t.Helper()
-		r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: root, Text: mention + "the launch again"})
-		r.eventually("an answer", func() bool { return len(r.botMessages(general)) == n && !r.botMessages(general)[n-1].Streaming })
-		return r.botMessages(general)[n-1]
-	}
-	streamed(3)
-	last := streamed(4) // which finds the question before
-	check.That(t, last.Streamed && strings.Contains(string(last.Blocks), actionPrefix+"sources"), "a stream has no sources: %+v", last)
+func TestSourcesAreUnderAStream(t *testing.T) {
+	r := idle(t)
+	q := r.question(true)
+	w := r.replying(q)
+	r.send(w, channel.Piece{Reply: "r1.sources-1.en", Parts: 1, Text: "One two"})
+	own := r.botMessages(q.channel)
+	check.Len(t, "messages", own, 1)
+	check.That(t, own[0].Streamed && strings.Contains(string(own[0].Blocks), actionPrefix+"sources"), "a stream has no sources: %+v", own[0])
 }
 
 func TestTheManifestHasEachEntryOfTheMenu(t *testing.T) {
