@@ -205,6 +205,20 @@ func TestMessagesForNobodyAreTakenUp(t *testing.T) {
 	check.EqualAll(t, "what waits to be taken up", free, []string{"terminal:general"})
 }
 
+// Each process stores what it has received, whenever it can.
+func TestClaimPutsWhatWaitsInOrder(t *testing.T) {
+	all, _ := fleet(t, 3)
+	for i, n := range []int{3, 1, 2} {
+		deliverOnly(t, find(t, all[i%2].Store, "terminal:general"), asking(n, "hello"))
+	}
+	c := all[2].claim("terminal:general")
+	var got []string
+	for _, m := range check.Must(c.Inbox().Oldest(ctx, 10))(t) {
+		got = append(got, m.ID)
+	}
+	check.EqualAll(t, "what waits", got, []string{"m1", "m2", "m3"})
+}
+
 func TestTasksBelongToTheirConversation(t *testing.T) {
 	all, _ := fleet(t, 2)
 	c := all[0].claim("terminal:general")
