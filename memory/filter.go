@@ -113,6 +113,21 @@ func (ms Memories) List(ctx context.Context, f Filter) (found []Memory, total in
 	return found, total, err
 }
 
+// Concerning returns the current memories of some conversations that a person said first, or that are about them, newest first: at most limit
+// after offset, and how many there are. The caller decides which conversations the person may read.
+func Concerning(ctx context.Context, s *store.Store, in []*store.Conversation, person string, limit, offset int) (found []Memory, total int, err error) {
+	if person == "" {
+		return nil, 0, nil
+	}
+	rows := store.MemoryFilter{State: "current", Concerns: person}
+	err = s.View(ctx, func(tx *store.Tx) {
+		all := tx.MemoriesOf(in)
+		total = all.Count(rows)
+		found = memoriesOf(all.Page(rows, "said", limit, offset))
+	})
+	return found, total, store.Fail("list the memories that concern a person", err)
+}
+
 // Completed returns the conversation's own current memories that match what a user is still typing: each word begins a word of
 // the memory. It returns at most limit, the newest first.
 func (ms Memories) Completed(ctx context.Context, typed string, limit int) ([]Memory, error) {

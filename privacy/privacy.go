@@ -35,6 +35,12 @@ func (pr Conversation) OptOut(ctx context.Context, author, name string, out bool
 	})
 }
 
+// OptedOut reports whether a person has opted out of memories.
+func (ps Everyone) OptedOut(ctx context.Context, who store.Person) (out bool, err error) {
+	err = ps.store.View(ctx, func(tx *store.Tx) { out = tx.Directory().OptedOut(who) })
+	return out, store.Fail("look whether a person has opted out of memories", err)
+}
+
 // Erased counts what one step of an erasure deleted.
 type Erased struct {
 	Messages int

@@ -26,6 +26,11 @@ func (d Directory) With(who Person) []*Conversation {
 		who.Connector, who.ID, who.Name, encode(who.ID))
 }
 
+// OptedOut reports whether a person of a connector has opted out of memories.
+func (d Directory) OptedOut(who Person) bool {
+	return exists(d.tx, "SELECT 1 FROM optouts WHERE connector = ? AND author_id = ?", who.Connector, who.ID)
+}
+
 // Under returns the conversation with a name, if there is one, or those below a name that ends in a slash.
 func (d Directory) Under(name string) []*Conversation {
 	if strings.HasSuffix(name, "/") {

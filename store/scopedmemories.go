@@ -18,6 +18,8 @@ type MemoryFilter struct {
 	Since time.Time // said at or after; zero: any time
 	Until time.Time // said before; zero: any time
 	About []string  // names or platform IDs of whom it is about; where it is about no one else, names of its speaker; nil: anyone
+
+	Concerns string // the platform ID of who said it first, or whom it is about; "": anyone
 }
 
 // sameValue is the condition that memory m was superseded by one that says the same and knows more of its time.
@@ -63,6 +65,9 @@ func (f MemoryFilter) where(in scopeIDs) (condition string, args []any) {
 		cs.add("("+subject+among+" OR m.id IN (SELECT memory FROM memory_people WHERE author_id"+among+") AND "+aboutOf+among+")",
 			listOf(f.About), listOf(f.About), listOf(f.About))
 	}
+	if f.Concerns != "" {
+		cs.add("m.id IN (SELECT memory FROM memory_people WHERE author_id = ? AND role IN ('said', 'about'))", f.Concerns)
+	}
 	return strings.Join(cs.all, " AND "), cs.args
 }
 
@@ -87,6 +92,15 @@ type ScopedMemories struct {
 }
 
 func (t *Tx) MemoriesIn(s Scope) ScopedMemories { return ScopedMemories{t, t.resolve(s)} }
+
+// MemoriesOf returns the memories of conversations. The caller decides who may read them.
+func (t *Tx) MemoriesOf(all []*Conversation) ScopedMemories {
+	var in scopeIDs
+	for _, c := range all {
+		in.full = append(in.full, c.id)
+	}
+	return ScopedMemories{t, in}
+}
 
 func (sm ScopedMemories) Count(f MemoryFilter) int {
 	chosen, args := f.where(sm.in)

@@ -19,6 +19,8 @@ type Answer struct {
 
 	Private bool // only for the person who asked, even if the command is Public: a refusal
 	Refused bool // nothing was done; if a button was pressed, its message stays as it is
+	Setting string // with Refused: the key of the setting whose new value is at fault; "": none is
+
 	Aligned bool // Text has columns, which need a fixed-width font: see Fenced
 
 	Forgets bool // what the person said is being deleted: a connector deletes its own copies too

@@ -27,7 +27,7 @@ type Call struct {
 func (c *Call) Run(ctx context.Context) (Answer, error) {
 	answer, err := c.run(ctx)
 	if p, ok := sentences.ProblemOf(err); ok {
-		answer = Answer{Text: p.Text, Private: p.Private, Refused: true}
+		answer = Answer{Text: p.Text, Private: p.Private, Refused: true, Setting: p.Setting}
 		err = nil
 	}
 	answer = c.translated(answer)

@@ -63,7 +63,7 @@ func listMemories(ctx context.Context, c *Call) (Answer, error) {
 		}
 	}
 	for _, m := range found {
-		line := memoryWords(c.Speaker, m)
+		line := MemoryWords(c.Speaker, m)
 		if m.Conversation != c.Records.Name() {
 			line += c.Speaker.Sayf(" from %s", m.Conversation)
 		}
@@ -103,8 +103,8 @@ func filterOf(ctx context.Context, c *Call) (memory.Filter, error) {
 	return f, nil
 }
 
-// memoryWords describes a memory for people.
-func memoryWords(speaker sentences.Speaker, m memory.Memory) string {
+// MemoryWords describes a memory for people.
+func MemoryWords(speaker sentences.Speaker, m memory.Memory) string {
 	dates := chat.DateFormat
 	if !speaker.English() {
 		dates = time.DateOnly // without the name of a month

@@ -53,7 +53,7 @@ func runRecall(ctx context.Context, c *Call) (Answer, error) {
 	}
 	var answer Answer
 	for _, m := range memories {
-		answer.Items = append(answer.Items, c.Speaker.Word("result", "memory")+" "+memoryWords(c.Speaker, m))
+		answer.Items = append(answer.Items, c.Speaker.Word("result", "memory")+" "+MemoryWords(c.Speaker, m))
 	}
 	for _, m := range messages {
 		answer.Items = append(answer.Items, foundWords(c.Speaker, m))
@@ -121,7 +121,7 @@ func runSources(ctx context.Context, c *Call) (Answer, error) {
 		case failed != nil:
 			err = errors.Join(err, failed)
 		case d.State != "forgotten":
-			answer.Items = append(answer.Items, c.Speaker.Word("result", "memory")+" "+memoryWords(c.Speaker, d.Memory))
+			answer.Items = append(answer.Items, c.Speaker.Word("result", "memory")+" "+MemoryWords(c.Speaker, d.Memory))
 		}
 	}
 	for _, s := range messages {

@@ -30,23 +30,37 @@ func runSettings(ctx context.Context, c *Call) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	key, value := cutSetting(c.Args)
-	if key != "" && !slices.Contains(compactor.Keys(), key) {
-		return Answer{}, sentences.NewProblem(unknownSetting(key))
+	asked := settingsIn(c.Args)
+	values := make(map[string]string) // the new ones, by key
+	for _, one := range asked {
+		key, value := cutSetting(one)
+		if key != "" && !slices.Contains(compactor.Keys(), key) {
+			return Answer{}, sentences.NewProblem(unknownSetting(key))
+		}
+		if value != "" {
+			values[key] = value
+		}
 	}
-	if value != "" {
-		if err := set(ctx, c, setup.Policy, key, value); err != nil {
+	if len(values) > 0 {
+		if err := set(ctx, c, setup.Policy, values); err != nil {
 			return Answer{}, err
 		}
 	}
 	all, ignored, err := report.ReadSettings(ctx, c.Records, setup.Policy, setup.Origin)
-	for _, s := range all {
+	var lines []string
+	for _, one := range asked {
+		key, value := cutSetting(one)
+		i := slices.IndexFunc(all, func(s report.Setting) bool { return s.Key == key })
 		switch {
-		case s.Key == key && value != "":
-			return Answer{Text: c.Speaker.Sayf("From now on: %s", s.Text(c.Speaker))}, err
-		case s.Key == key:
-			return Answer{Text: s.Text(c.Speaker)}, err
+		case i < 0:
+		case value != "":
+			lines = append(lines, c.Speaker.Sayf("From now on: %s", all[i].Text(c.Speaker)))
+		default:
+			lines = append(lines, all[i].Text(c.Speaker))
 		}
+	}
+	if len(lines) > 0 {
+		return Answer{Text: strings.Join(lines, "\n")}, err
 	}
 	answer := Answer{Text: c.Speaker.Sayf("How this conversation is compacted, and where each value comes from. `/settings %sKEY VALUE` changes one here, `/settings %sKEY %s` resets it.", report.SettingsTable, report.SettingsTable, resetValue)}
 	for _, e := range ignored {
@@ -56,6 +70,28 @@ func runSettings(ctx context.Context, c *Call) (Answer, error) {
 		answer.Items = append(answer.Items, s.Text(c.Speaker))
 	}
 	return answer, err
+}
+
+// Assignment returns a line of arguments of /settings that sets a value, or resets it if it is empty. There may be several such lines, of
+// which all take effect or none.
+func Assignment(key, value string) string {
+	value = strings.Join(strings.Fields(value), " ")
+	if value == "" {
+		return report.SettingsTable + key + " = " + resetValue
+	}
+	return report.SettingsTable + key + ` = "` + value + `"`
+}
+
+// settingsIn splits the arguments into one text for each setting: each but the first begins a line.
+func settingsIn(args string) (all []string) {
+	for line := range strings.SplitSeq(args, "\n") {
+		if len(all) == 0 || strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), report.SettingsTable) {
+			all = append(all, strings.TrimSpace(line))
+			continue
+		}
+		all[len(all)-1] += "\n" + line
+	}
+	return all
 }
 
 // cutSetting splits "compaction.KEY VALUE"; "KEY = VALUE" is how the settings file has it, and how lists show it.
@@ -69,24 +105,29 @@ func cutSetting(args string) (key, value string) {
 	return key, value
 }
 
-// set sets a value for the conversation, or resets it.
-func set(ctx context.Context, c *Call, file compactor.Policy, key, value string) error {
-	if !c.Rules.Trusts(c.Records.Name(), c.Who) && !slices.Contains(harmless, key) {
-		return sentences.NewProblem(fmt.Sprintf("In a direct message you may set %s. Only the owners and managers named in my settings file may change other settings.", strings.Join(harmless, " and ")))
+// set sets values for the conversation, or resets them: all or, if one is invalid, none.
+func set(ctx context.Context, c *Call, file compactor.Policy, values map[string]string) error {
+	to := make(map[string]*string, len(values))
+	for key, value := range values {
+		if !c.Rules.Trusts(c.Records.Name(), c.Who) && !slices.Contains(harmless, key) {
+			return sentences.NewProblem(fmt.Sprintf("In a direct message you may set %s. Only the owners and managers named in my settings file may change other settings.", strings.Join(harmless, " and ")))
+		}
+		text := value
+		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+			text = value[1 : n-1]
+		}
+		to[key] = &text
+		if strings.EqualFold(value, resetValue) {
+			to[key] = nil
+		}
 	}
-	text := value
-	if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
-		text = value[1 : n-1]
-	}
-	to := &text
-	if strings.EqualFold(value, resetValue) {
-		to = nil
-	}
-	if err := Override(ctx, c.Records, file, map[string]*string{key: to}, c.Who); err != nil {
+	if err := Override(ctx, c.Records, file, to, c.Who); err != nil {
 		return err
 	}
 	c.Conversation.SettingsChanged()
-	c.Log.Info("channel_setting_changed", "setting", report.SettingsTable+key, "taken_back", to == nil, "by", c.Who.ID)
+	for _, key := range slices.Sorted(maps.Keys(to)) {
+		c.Log.Info("channel_setting_changed", "setting", report.SettingsTable+key, "taken_back", to[key] == nil, "by", c.Who.ID)
+	}
 	return nil
 }
 
@@ -105,7 +146,7 @@ func Override(ctx context.Context, records *store.Conversation, file compactor.P
 		case !report.Settable(key):
 			return sentences.NewProblem(fmt.Sprintf("Only the bot's operator can set %s, in the settings file.", key))
 		case value != nil && len([]rune(*value)) > maxValue:
-			return sentences.NewProblem(fmt.Sprintf("%s: must be at most %d characters", key, maxValue))
+			return sentences.Problem{Text: fmt.Sprintf("%s: must be at most %d characters", key, maxValue), Setting: key}
 		}
 	}
 	return records.Settings().OverrideAll(ctx, values, by.Typist(), func(set map[string]string) error {
@@ -118,7 +159,7 @@ func Override(ctx context.Context, records *store.Conversation, file compactor.P
 		policy, wrong := compactor.Patch(set).Over(file)
 		wrong = append(wrong, policy.Validate()...)
 		if len(wrong) > 0 {
-			return sentences.NewProblem(fmt.Sprintf("Nothing was changed. %s", wrong[0]))
+			return sentences.Problem{Text: fmt.Sprintf("Nothing was changed. %s", wrong[0]), Setting: wrong[0].Key}
 		}
 		return nil
 	})

@@ -42,6 +42,14 @@ func (s Setting) Text(speaker sentences.Speaker) string {
 	return fmt.Sprintf("%s%s = %s (%s)", SettingsTable, s.Key, text, speaker.Translate(s.Origin))
 }
 
+// SetHere returns the value that is set for the conversation, as in the settings file, without quotes; "" if none is.
+func (s Setting) SetHere() string {
+	if !s.Here {
+		return ""
+	}
+	return s.text
+}
+
 // IsDefault reports whether the value is the built-in one, wherever it is set.
 func (s Setting) IsDefault() bool { return s.text == shown(compactor.DefaultPolicy()).Value(s.Key) }
 

@@ -6,6 +6,8 @@ import "errors"
 type Problem struct {
 	Text    string
 	Private bool // only that person needs to see it: they lack the rights, or came too late
+
+	Setting string // the key of the setting whose new value is at fault; "": none is
 }
 
 // NewProblem returns an error with a sentence for the person who asked, or for the model that called a tool.

@@ -26,6 +26,8 @@ type typed struct {
 	who   access.Person
 	page  int
 
+	home bool // it was pressed in the Home tab
+
 	ran chan struct{} // nil: it was not written as a message; see platform.Base.RunCommand
 }
 
@@ -39,6 +41,7 @@ type commands struct {
 	recent  *recent
 	history *history
 	poster  *poster
+	home    *home
 	queue   *platform.KeyedQueue[event] // see events
 }
 
@@ -59,22 +62,28 @@ const runTimeout = 25 * time.Minute // of a command and the work that it starts:
 
 // start runs and answers a command, once by its id. Admins may manage everything, and everyone their direct messages with the bot.
 func (r *commands) start(id string, c typed, show platform.Show) {
-	r.base.Command(id, c.place.String(), runTimeout, c.ran, func(ctx context.Context) error {
-		name, admin, err := lookUpPerson(ctx, r.api.read, c.who.ID)
-		if err != nil {
-			r.base.Log.Debug("look_up_person_failed", "error", err)
-		}
-		c.who.Name, c.who.Manager = cmp.Or(name, c.who.Name), admin || c.place.Direct()
-		queued := "" // where the queue waits for the command
-		if c.ran != nil {
-			show = platform.Reaching(r.poster, c.place.String(), c.who, show)
-			queued = c.place.Channel
-		}
-		if platform.Deletes(c.line) {
-			r.queue.Settle(ctx, queued)
-		}
-		return r.base.RunCommand(ctx, c.place.String(), c.who, c.line, c.ran, show)
-	})
+	r.base.Command(id, c.place.String(), runTimeout, c.ran, func(ctx context.Context) error { return r.run(ctx, c, show) })
+}
+
+// run runs a command with the rights that the person has now.
+func (r *commands) run(ctx context.Context, c typed, show platform.Show) error {
+	name, admin, err := lookUpPerson(ctx, r.api.read, c.who.ID)
+	if err != nil {
+		r.base.Log.Debug("look_up_person_failed", "error", err)
+	}
+	c.who.Name, c.who.Manager = cmp.Or(name, c.who.Name), admin || c.place.Direct()
+	if !c.home {
+		show = r.home.clearing(c, show)
+	}
+	queued := "" // where the queue waits for the command
+	if c.ran != nil {
+		show = platform.Reaching(r.poster, c.place.String(), c.who, show)
+		queued = c.place.Channel
+	}
+	if platform.Deletes(c.line) {
+		r.queue.Settle(ctx, queued)
+	}
+	return r.base.RunCommand(ctx, c.place.String(), c.who, c.line, c.ran, show)
 }
 
 type buttonValue struct {

@@ -25,6 +25,7 @@ type events struct {
 	translator *translator
 	backfill   *backfill
 	commands   *commands
+	home       *home
 	queue      *platform.KeyedQueue[event] // message events, by channel
 }
 
@@ -38,6 +39,9 @@ func (q *events) add(payload json.RawMessage, ack func()) {
 	notePermissions(q.base, q.self, e.message)
 	if e.Channel != "" && e.Type == "agent_session_stopped" {
 		q.commands.onStop(e.message)
+	}
+	if e.Type == "app_home_opened" {
+		q.home.onOpened(payload)
 	}
 	if slices.Contains(renames, e.Type) {
 		q.names.noteRename(payload)

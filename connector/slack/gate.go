@@ -41,6 +41,7 @@ var tiers = map[string]tier{
 	"users.conversations":   {limit: 50, background: 25},
 	"users.info":            {limit: 100, background: 50},
 	"users.list":            {limit: 20, background: 10},
+	"views.publish":         {limit: 100, background: 50},
 }
 
 const (

@@ -179,8 +179,11 @@ func lookUpPerson(ctx context.Context, client *slackgo.Client, id string) (name 
 	if err != nil {
 		return "", false, err
 	}
-	return displayName(*u), u.IsAdmin || u.IsOwner || u.IsPrimaryOwner, nil
+	return displayName(*u), isAdmin(u), nil
 }
+
+// isAdmin reports whether a person is an admin or owner of the workspace.
+func isAdmin(u *slackgo.User) bool { return u.IsAdmin || u.IsOwner || u.IsPrimaryOwner }
 
 func displayName(u slackgo.User) string {
 	return cmp.Or(u.Profile.DisplayName, u.RealName, u.Profile.RealName, u.Name)

@@ -35,6 +35,7 @@ type Slack struct {
 	self    *self
 	names   *names
 	recent  *recent
+	home    *home
 	sockets *sockets
 }
 
@@ -49,6 +50,8 @@ type times struct {
 	list     time.Duration // before the second attempt to list the channels; it doubles
 	complete time.Duration // for looking up the names and files of one message
 	check    time.Duration // for what Check reads of the channels
+	home     time.Duration // between two publications of a Home tab
+	modal    time.Duration // for opening a modal, or checking what it says; Slack waits 3 s
 
 	transcript time.Duration // how long Slack may take to transcribe a recording; a sixth of it is between two looks
 
@@ -129,6 +132,7 @@ func defaultTimes() *times {
 	return &times{
 		edit: 1200 * time.Millisecond, status: 90 * time.Second, dropped: time.Minute, takeOver: time.Minute, silence: 30 * time.Second, answer: time.Second,
 		list: time.Minute, complete: 10 * time.Second, check: platform.CheckTime,
+		home: time.Second, modal: 2500 * time.Millisecond,
 		transcript: 6 * time.Second, retry: platform.Backoff{First: 500 * time.Millisecond, Max: 5 * time.Second},
 	}
 }
@@ -145,6 +149,8 @@ func assemble(o Options, base *platform.Base) *Slack {
 	poster := &poster{base: base, api: s.api, recent: s.recent, replyIn: o.ReplyIn, compatible: o.APIBase != ""}
 	queue := &platform.KeyedQueue[event]{Group: base.Work}
 	commands := &commands{base: base, api: s.api, self: s.self, names: s.names, times: s.times, recent: s.recent, history: s.history, poster: poster, queue: queue}
+	s.home = &home{base: base, api: s.api, self: s.self, times: s.times, commands: commands}
+	commands.home = s.home
 	s.replies = &replies{poster: poster, self: s.self, times: s.times, history: s.history, commands: commands, working: o.Working}
 	backfill := &backfill{
 		base: base, api: s.api, self: s.self, times: s.times, names: s.names, recent: s.recent, catchUp: o.CatchUp,
@@ -152,9 +158,9 @@ func assemble(o Options, base *platform.Base) *Slack {
 	}
 	events := &events{
 		base: base, self: s.self, names: s.names, recent: s.recent, translator: translator, backfill: backfill, commands: commands,
-		queue: queue,
+		home: s.home, queue: queue,
 	}
-	s.sockets = &sockets{base: base, api: s.api, times: s.times, backfill: backfill, events: events, commands: commands}
+	s.sockets = &sockets{base: base, api: s.api, times: s.times, backfill: backfill, events: events, commands: commands, home: s.home}
 	return s
 }
 

@@ -33,6 +33,7 @@ type sockets struct {
 	backfill *backfill
 	events   *events
 	commands *commands
+	home     *home
 	draining atomic.Bool // an earlier socket is still read, see socket.drain
 }
 
@@ -118,6 +119,9 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 		k.acknowledge(r.EnvelopeID)
 		k.commands.onSlashCommand(r.Payload)
 	case socketmode.RequestTypeInteractive:
+		if k.home.take(r.Payload, func(response any) { k.respond(r.EnvelopeID, response) }) {
+			break
+		}
 		k.acknowledge(r.EnvelopeID)
 		k.commands.onButton(r.Payload)
 	default:
@@ -126,9 +130,12 @@ func (k *socket) receive(ctx context.Context, message []byte) error {
 	return nil
 }
 
-func (k *socket) acknowledge(envelope string) {
+func (k *socket) acknowledge(envelope string) { k.respond(envelope, nil) }
+
+// respond acknowledges an envelope with a response; nil: there is none.
+func (k *socket) respond(envelope string, response any) {
 	if envelope != "" {
-		_ = k.ws.Write(socketmode.Response{EnvelopeID: envelope}) // without it Slack repeats what is no command
+		_ = k.ws.Write(socketmode.Response{EnvelopeID: envelope, Payload: response}) // without it Slack repeats what is no command
 	}
 }
 

@@ -32,7 +32,7 @@ func (s *Server) Command(channel, person, command, text string) string {
 	s.deliverLocked(kindCommand, "", loopback.Encode(map[string]any{
 		"token": "verification", "team_id": TeamID, "team_domain": "slacktest", "api_app_id": AppID,
 		"channel_id": c.id, "channel_name": c.name, "user_id": u.ID, "user_name": u.Name,
-		"command": command, "text": text, "response_url": url, "trigger_id": s.idLocked("trigger."), "is_enterprise_install": "false",
+		"command": command, "text": text, "response_url": url, "trigger_id": s.triggerLocked(u.ID), "is_enterprise_install": "false",
 	}))
 	return url
 }
@@ -58,7 +58,7 @@ func (s *Server) Press(channel, ts, person, actionID string) string {
 		"team":      map[string]string{"id": TeamID, "domain": "slacktest"},
 		"channel":   map[string]string{"id": c.id, "name": c.name},
 		"container": map[string]any{"type": "message", "message_ts": ts, "channel_id": c.id, "is_ephemeral": m.OnlyFor != ""},
-		"message":   s.objectLocked(m, false), "trigger_id": s.idLocked("trigger."),
+		"message":   s.objectLocked(m, false), "trigger_id": s.triggerLocked(u.ID),
 		"response_url": url, "actions": []slack.BlockAction{action},
 	}))
 	return url
@@ -77,7 +77,7 @@ func (s *Server) Menu(channel, ts, person, entry string) string {
 	}
 	url := s.responseURLLocked(c.id, u.ID, nil)
 	s.deliverLocked(kindInteractive, "", loopback.Encode(map[string]any{
-		"type": "message_action", "token": "verification", "callback_id": entry, "action_ts": s.tsLocked(), "trigger_id": s.idLocked("trigger."),
+		"type": "message_action", "token": "verification", "callback_id": entry, "action_ts": s.tsLocked(), "trigger_id": s.triggerLocked(u.ID),
 		"response_url": url, "message_ts": ts, "message": s.objectLocked(c.messages[i], false),
 		"user":    map[string]string{"id": u.ID, "username": u.Name, "name": u.Name, "team_id": TeamID},
 		"team":    map[string]string{"id": TeamID, "domain": "slacktest"},

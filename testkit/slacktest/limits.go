@@ -23,6 +23,8 @@ var tiers = map[string]int{
 	"users.conversations":   50,
 	"users.info":            100,
 	"users.list":            20,
+	"views.open":            100,
+	"views.publish":         100,
 }
 
 // checkLimitLocked refuses a request beyond the limit of its method. The windows are "per minute" (apis/web-api/rate-limits);

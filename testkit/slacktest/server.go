@@ -36,6 +36,8 @@ type Options struct {
 	Scopes          []string        // of the bot token; they also determine which events are sent; nil: all supported ones (reference/scopes)
 	Ahead           time.Duration   // by how much Slack's clock is ahead of this machine's, in timestamps and Date headers
 	Minute          time.Duration   // the window of the rate limits; 1 min (apis/web-api/rate-limits)
+	NoHomeTab       bool            // the Home tab is off in the app's settings (reference/app-manifest: home_tab_enabled)
+	TriggerTime     time.Duration   // how long a trigger_id is valid; 3 s (interactivity/handling-user-interaction#modal_responses)
 	IgnoresMarkdown bool            // like compatible servers that predate markdown_text: they post the other fields, which may be empty
 
 	Histories func(message map[string]any) // changes the messages of histories, as of servers that say less or in another form; nil: none
@@ -46,6 +48,7 @@ func (o *Options) fill() {
 	o.PingEvery = cmp.Or(o.PingEvery, 10*time.Second)
 	o.WarnFor = cmp.Or(o.WarnFor, 10*time.Second)
 	o.Minute = cmp.Or(o.Minute, time.Minute)
+	o.TriggerTime = cmp.Or(o.TriggerTime, triggerTime)
 	if o.Scopes == nil {
 		o.Scopes = allScopes
 	}
@@ -70,6 +73,7 @@ type Server struct {
 	lastTS time.Time  // the newest timestamp so far
 
 	directory
+	views
 	traffic
 	ledger
 }
@@ -116,6 +120,7 @@ func New(o Options) *Server {
 			users: make(map[string]*slack.User), channels: make(map[string]*channel), files: make(map[string]*file),
 			replies: make(map[string]*responseURL), statuses: make(map[place]string),
 		},
+		views:   views{homes: make(map[string]*View), modals: make(map[string]*View), triggers: make(map[string]*trigger)},
 		traffic: traffic{socketMode: true, tickets: make(map[string]bool)},
 		ledger: ledger{
 			seen: make(map[string]int), served: make(map[string][]time.Time), limited: make(map[string]int),

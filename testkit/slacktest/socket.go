@@ -157,13 +157,18 @@ type Delivery struct {
 	Sent       time.Time
 	Acked      time.Time // zero: not acknowledged
 
-	avoid int // the socket of the attempt before; 0: there was none
-	acked chan struct{}
+	answered func(response json.RawMessage) // called with the payload of the acknowledgement; nil: it may have none
+	avoid    int                            // the socket of the attempt before; 0: there was none
+	acked    chan struct{}
 }
 
 // deliverLocked: an event is sent again until it is acknowledged (apis/events-api#retries), a command or a click is not.
-func (s *Server) deliverLocked(kind, eventID string, payload json.RawMessage) {
-	d := s.attemptLocked(Delivery{Kind: kind, EventID: eventID, Payload: payload})
+func (s *Server) deliverLocked(kind, eventID string, payload json.RawMessage, answered ...func(response json.RawMessage)) {
+	first := Delivery{Kind: kind, EventID: eventID, Payload: payload}
+	if len(answered) > 0 {
+		first.answered = answered[0]
+	}
+	d := s.attemptLocked(first)
 	s.goLocked(func() {
 		for !s.acknowledged(d) {
 			if kind != kindEvent || d.Attempt == len(s.opt.Redeliver) || !s.sleep(context.Background(), s.opt.Redeliver[d.Attempt]) {
@@ -244,7 +249,9 @@ func (s *Server) acknowledge(k *Socket, data []byte) {
 			s.complainLocked("%s acknowledged after %v", d.EnvelopeID, late.Round(time.Millisecond))
 		}
 		close(d.acked)
-		if len(ack.Payload) > 0 && string(ack.Payload) != "null" {
+		if d.answered != nil {
+			d.answered(ack.Payload)
+		} else if len(ack.Payload) > 0 && string(ack.Payload) != "null" {
 			s.complainLocked("%s acknowledged with a payload", d.EnvelopeID)
 		}
 	}

@@ -4,7 +4,10 @@ package slacktest
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"mime"
@@ -49,6 +52,8 @@ var methods = map[string]struct {
 	"users.list":                  {(*Server).usersLocked, "users:read"},
 	"reactions.add":               {(*Server).addReaction, "reactions:write"},
 	"reactions.remove":            {(*Server).removeReaction, "reactions:write"},
+	"views.publish":               {(*Server).publishView, ""},
+	"views.open":                  {(*Server).openView, ""},
 }
 
 // refusal returns an error response. What handles a request panics with it.
@@ -120,6 +125,9 @@ func checkToken(method, token string) {
 // arguments parses a form, of which the token may be a field (apis/web-api#basics). wrong is an error code.
 func arguments(r *http.Request) (a args, token, wrong string) {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if r.Method == http.MethodPost && kind == "application/json" {
+		return jsonArguments(r)
+	}
 	if r.Method != http.MethodGet && r.ContentLength != 0 && kind != "application/x-www-form-urlencoded" {
 		return args{}, "", "invalid_post_type"
 	}
@@ -133,6 +141,24 @@ func arguments(r *http.Request) (a args, token, wrong string) {
 		token = bearer
 	}
 	delete(a, "token")
+	return a, token, ""
+}
+
+// jsonArguments parses a JSON object, whose token must be in a header (apis/web-api#post_bodies). An argument that is not a string stays JSON.
+func jsonArguments(r *http.Request) (a args, token, wrong string) {
+	var fields map[string]json.RawMessage
+	a = args{}
+	if err := json.NewDecoder(r.Body).Decode(&fields); err != nil && !errors.Is(err, io.EOF) { // without a body, there are no arguments
+		return a, "", "invalid_json"
+	}
+	for key, raw := range fields {
+		text := ""
+		if json.Unmarshal(raw, &text) != nil {
+			text = string(raw)
+		}
+		a[key] = text
+	}
+	token, _ = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return a, token, ""
 }
 

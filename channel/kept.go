@@ -1,0 +1,74 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"cairn/channel/access"
+	"cairn/channel/command"
+	"cairn/memory"
+	"cairn/privacy"
+	"cairn/store"
+)
+
+// Kept is what the bot keeps about a person, and shows them in a place of their own.
+type Kept struct {
+	Memories []memory.Memory // that they said first, or that are about them, in conversations that they may read: one page, newest first
+	Total    int             // how many there are on all pages
+	Unasked  bool            // the platform did not say which conversations they may read, so memories may be left out
+	Out      bool            // they have opted out of memories
+	Holding  privacy.Holding // what /forget me everywhere would delete
+}
+
+// KeptAbout returns a page of what the bot keeps about a person. own is their direct message with the bot, which no other conversation of
+// theirs is known to be; for the others, the platform is asked at this moment who may read them.
+func KeptAbout(ctx context.Context, h *Hub, own string, who access.Person, limit, offset int) (k Kept, err error) {
+	connector := connectorOf(own)
+	person := store.Person{Connector: connector, ID: who.ID, Name: who.Name}
+	in, holdings, err := privacy.In(h.o.Store).Everywhere(ctx, person)
+	if err != nil {
+		return k, err
+	}
+	k.Holding = holdings.Total()
+	k.Out, err = privacy.In(h.o.Store).OptedOut(ctx, person)
+	if err != nil {
+		return k, err
+	}
+	var names []string
+	for _, c := range in {
+		if c.Name() != own {
+			names = append(names, c.Name())
+		}
+	}
+	readable, failed := MayRead(ctx, h, connector, who.ID, names)
+	k.Unasked = failed != nil
+	in = slices.DeleteFunc(in, func(c *store.Conversation) bool { return c.Name() != own && !slices.Contains(readable, c.Name()) })
+	k.Memories, k.Total, err = memory.Concerning(ctx, h.o.Store, in, who.ID, limit, offset)
+	return k, err
+}
+
+// MayRead returns those conversations of a connector in which the bot listens to a person, and that they may read now. An error says that
+// conversations are left out because the platform did not answer.
+func MayRead(ctx context.Context, h *Hub, connector, person string, names []string) ([]string, error) {
+	reader, knows := h.connectors[connector].(Reader)
+	if !knows || len(names) == 0 {
+		return nil, nil
+	}
+	rules := h.access.Rules()
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !rules.Hears(name, person, false) })
+	asking, cancel := context.WithTimeout(ctx, readersTime)
+	defer cancel()
+	readable, err := reader.Readable(asking, person, names)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		h.o.Log.Warn("readers_unknown", "connector", connector, "error", err)
+	}
+	return readable, err
+}
+
+// MayRun reports whether a person may run a command in a conversation, whatever its arguments.
+func MayRun(h *Hub, conversation string, who access.Person, name string) bool {
+	rules := h.access.Rules()
+	c, err := command.Find(name)
+	return err == nil && rules.Hears(conversation, who.ID, false) && command.MayRun(rules, conversation, who, c)
+}

@@ -1,0 +1,125 @@
+// The Home tab of a person is published in the background, at most once a second, with what is kept about them at that moment.
+
+package slack
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	slackgo "github.com/slack-go/slack"
+
+	"cairn/channel"
+	"cairn/channel/access"
+	"cairn/channel/sentences"
+	"cairn/connector/platform"
+)
+
+// publish has the Home tab of a person published, without waiting for it. Of several pages that wait the last one counts.
+func (h *home) publish(person string, page homePage) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.due == nil {
+		h.due = make(map[string]*homePage)
+	}
+	_, running := h.due[person]
+	h.due[person] = &page
+	if !running && !h.base.Work.Start(func(ctx context.Context) { h.publishDue(ctx, person) }) {
+		delete(h.due, person)
+	}
+}
+
+// publishDue publishes what is due for a person, with a pause after each page.
+func (h *home) publishDue(ctx context.Context, person string) {
+	last := "" // the hash of the view that was published here
+	for {
+		page := h.next(person)
+		if page == nil {
+			return
+		}
+		if page.hash != "" {
+			page.hash = cmp.Or(last, page.hash)
+		}
+		hash, err := h.publishNow(ctx, person, *page)
+		last = hash
+		switch code := codeOf(err); {
+		case err == nil, ctx.Err() != nil:
+		case code == "not_enabled", unknownMethod(err):
+			h.off.Store(true)
+			h.base.Log.Debug("home_tab_off", "error", err)
+		default:
+			h.base.Log.Warn("publish_home_failed", "effect", "what the Home tab showed before is still there", "error", err)
+		}
+		_ = platform.Sleep(ctx, h.times.home) // when it ends, so does the next publication
+	}
+}
+
+// next returns what is due for a person; nil if nothing is, and then nothing runs for them any more.
+func (h *home) next(person string) *homePage {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	page := h.due[person]
+	h.due[person] = nil
+	if page == nil {
+		delete(h.due, person)
+	}
+	return page
+}
+
+// publishNow publishes a page, and returns the hash of its view. If another process has published one, what is kept may have changed since it
+// was read here: then it is read again.
+func (h *home) publishNow(ctx context.Context, person string, page homePage) (hash string, err error) {
+	for {
+		view, err := h.view(ctx, person, page)
+		if err != nil {
+			return "", err
+		}
+		request := slackgo.PublishViewContextRequest{UserID: person, View: homeTab(view)}
+		if page.hash != "" {
+			request.Hash = &page.hash
+		}
+		published, err := h.api.read.PublishViewContext(ctx, request)
+		if codeOf(err) == "hash_conflict" && page.hash != "" {
+			page.hash = ""
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		return published.Hash, nil
+	}
+}
+
+// view reads what a page shows.
+func (h *home) view(ctx context.Context, person string, page homePage) (v homeView, err error) {
+	v.homePage = page
+	who, speaker, err := h.whoIs(ctx, person, page.Direct)
+	if err != nil {
+		return v, err
+	}
+	v.speaker = speaker
+	v.manages = channel.MayRun(h.base.Hub, h.self.place("", "").String(), who, "settings")
+	own := h.self.place(page.Direct, "").String() // without a channel, it is the name of no conversation
+	v.kept, err = channel.KeptAbout(ctx, h.base.Hub, own, who, homeMemories, page.Page*homeMemories)
+	if err == nil && len(v.kept.Memories) == 0 && page.Page > 0 && !page.blank { // the last ones are gone
+		page.Page = max((v.kept.Total-1)/homeMemories, 0)
+		return h.view(ctx, person, page)
+	}
+	return v, err
+}
+
+// whoIs returns a person, and who speaks their language: that of their Slack, or else that of their direct message with the bot.
+func (h *home) whoIs(ctx context.Context, person, direct string) (who access.Person, speaker sentences.Speaker, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	u, err := h.api.read.GetUserInfoContext(ctx, person)
+	if err != nil {
+		return who, speaker, err
+	}
+	language, _, _ := strings.Cut(u.Locale, "-")
+	if !slices.Contains(channel.Languages, language) {
+		language = channel.SpokenIn(h.base.Hub, h.self.place(direct, "").String())
+	}
+	return access.Person{ID: person, Name: displayName(*u), Manager: isAdmin(u)}, sentences.In(language), nil
+}
