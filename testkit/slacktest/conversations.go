@@ -176,3 +176,8 @@ func (s *Server) usersLocked(a args) answer {
 	}
 	return answer{"members": members, "response_metadata": more}
 }
+
+// Locale sets the language of a person's Slack, which users.info tells if it is asked to (reference/methods/users.info: include_locale).
+func (s *Server) Locale(person, locale string) {
+	s.do(func() { s.mustUserLocked(person).Locale = locale })
+}
