@@ -118,7 +118,12 @@ func TestAModalThatComesTooLate(t *testing.T) {
 func TestASubmissionIsAcknowledgedInTime(t *testing.T) {
 	r, secret, ben := managed(t, slacktest.Options{})
 	r.modal(ben, secret)
-	r.connector.times.modal = time.Millisecond
+	r.end() // the modal stays open
+	r.tune = func(s *Slack) {
+		s.times.home = time.Millisecond
+		s.times.modal = time.Millisecond
+	}
+	r.begin()
 	r.w.Fail(slacktest.Fault{Of: "users.conversations", Delay: time.Second})
 	home, _ := r.w.Home(ben)
 	_, open := r.submitted(ben, map[string]string{"keep_last_n": "many"})
