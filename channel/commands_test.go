@@ -64,6 +64,17 @@ func TestEverySettingIsShownWithItsOriginAndMayBeSet(t *testing.T) {
 	check.Lacks(t, "settings after the reset", r.run("/settings"), "set here")
 }
 
+func TestSeveralSettingsChangeTogetherOrNotAtAll(t *testing.T) {
+	r := newRig(t, echo)
+	r.wantAnswer("/settings compaction.keep_first = 2\n"+command.Assignment("pin_budget", "700")+"\n"+command.Assignment("focus", "say \"hello\"\n twice"),
+		"From now on: compaction.keep_first = 2 (set here by Ada)\nFrom now on: compaction.pin_budget = 700 (set here by Ada)\nFrom now on: compaction.focus = \"say \\\"hello\\\" twice\" (set here by Ada)")
+	r.wantAnswer("/settings compaction.keep_first = 3\ncompaction.pin_budget = many", "Nothing was changed. pin_budget = many: must be a whole number")
+	check.Contains(t, "settings", r.run("/settings"), "compaction.keep_first = 2 (set here")
+	r.run("/settings " + command.Assignment("keep_first", "") + "\n" + command.Assignment("pin_budget", " "))
+	check.Equal(t, "what is set here", strings.Count(r.run("/settings"), "set here"), 1)
+	r.wantAnswer("/settings focus tea\nand cake", "From now on: compaction.focus = \"tea\\nand cake\" (set here by Ada)")
+}
+
 func TestInvalidSettingsChangeNothing(t *testing.T) {
 	r := newRig(t, echo)
 	r.run("/settings compaction.background_threshold 0.9 ")

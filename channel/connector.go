@@ -8,6 +8,7 @@ import (
 	"cairn/channel/report"
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/memory"
 	"cairn/store"
 )
 
@@ -21,6 +22,8 @@ type (
 	Patch      = compactor.Patch // a layer of settings
 	Event      = compactor.Event // one step of a compaction
 	Shard      = store.Shard     // one of the connections into which a platform divides what it sends
+	Memory     = memory.Memory   // a fact that the bot keeps
+	Setting    = report.Setting  // one value by which a conversation is compacted
 	Audience   = store.Audience  // who may read a place, besides its members; empty: the connector does not know
 )
 

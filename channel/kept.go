@@ -14,7 +14,7 @@ import (
 
 // Kept is what the bot keeps about a person, and shows them in a place of their own.
 type Kept struct {
-	Memories []memory.Memory // that they said first, or that are about them, in conversations that they may read: one page, newest first
+	Memories []Memory        // that they said first, or that are about them, in conversations that they may read: one page, newest first
 	Total    int             // how many there are on all pages
 	Unasked  bool            // the platform did not say which conversations they may read, so memories may be left out
 	Out      bool            // they have opted out of memories
@@ -64,6 +64,15 @@ func MayRead(ctx context.Context, h *Hub, connector, person string, names []stri
 		h.o.Log.Warn("readers_unknown", "connector", connector, "error", err)
 	}
 	return readable, err
+}
+
+// SettingsOf returns how a conversation is compacted; nothing if nothing is stored of it.
+func SettingsOf(ctx context.Context, h *Hub, conversation string) ([]Setting, error) {
+	all, _, err := h.Operator().Settings(ctx, conversation)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return all, err
 }
 
 // MayRun reports whether a person may run a command in a conversation, whatever its arguments.

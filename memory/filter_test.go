@@ -142,3 +142,35 @@ func TestRankingOfMemories(t *testing.T) {
 	check.That(t, len(found) == 3 && found[0].Parts == nil, "without a query: %+v", found)
 	check.Equal(t, "what a search writes", dump(t, c.Store()), before)
 }
+
+func TestConcerning(t *testing.T) {
+	c := newTalk(t)
+	other := find(t, c.Store(), "terminal:other")
+	say := func(in *store.Conversation, content string) {
+		w := memory.KeepRequest{Person: "Özge", PersonID: "U7"}
+		w.Kind = "fact"
+		w.Content = content
+		check.Must(memory.Of(in).Keep(ctx, w))(t)
+	}
+	say(c, "Özge has a boat")
+	for i := range 3 {
+		say(other, fmt.Sprintf("room %d is blue", i))
+	}
+	keep(t, other, "Bob", "Bob is away")
+	check.NoError(t, memory.Of(other).Forget(ctx, 2))
+	concerning := func(person string, limit, offset int, in ...*store.Conversation) (contents string, total int) {
+		found, total, err := memory.Concerning(ctx, c.Store(), in, person, limit, offset)
+		check.NoError(t, err)
+		return strings.Join(storetest.Map(found, func(m memory.Memory) string { return m.Content }), "|"), total
+	}
+	for want, of := range map[string]func() (string, int){
+		"room 2 is blue|room 1 is blue|Özge has a boat, 3": func() (string, int) { return concerning("U7", 10, 0, c, other) },
+		"Özge has a boat, 1": func() (string, int) { return concerning("U7", 10, 0, c) },
+		"room 1 is blue, 2":  func() (string, int) { return concerning("U7", 1, 1, other) },
+		", 0":                func() (string, int) { return concerning("", 10, 0, c, other) },
+		", 0 ":               func() (string, int) { return concerning("U7", 10, 0) },
+	} {
+		contents, total := of()
+		check.Equal(t, "what concerns the person", fmt.Sprintf("%s, %d", contents, total), strings.TrimSpace(want))
+	}
+}

@@ -17,8 +17,8 @@ type Answer struct {
 
 	Language string // of the conversation, for what connectors add
 
-	Private bool // only for the person who asked, even if the command is Public: a refusal
-	Refused bool // nothing was done; if a button was pressed, its message stays as it is
+	Private bool   // only for the person who asked, even if the command is Public: a refusal
+	Refused bool   // nothing was done; if a button was pressed, its message stays as it is
 	Setting string // with Refused: the key of the setting whose new value is at fault; "": none is
 
 	Aligned bool // Text has columns, which need a fixed-width font: see Fenced

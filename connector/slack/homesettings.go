@@ -17,9 +17,7 @@ import (
 	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/channel/command"
-	"cairn/channel/report"
 	"cairn/channel/sentences"
-	"cairn/store"
 )
 
 const (
@@ -74,12 +72,12 @@ func (h *home) openSettings(ctx context.Context, p homePayload, chosen string, p
 	case err != nil:
 		return textUnasked, err
 	}
-	all, _, err := h.base.Hub.Operator().Settings(ctx, place.String())
-	if errors.Is(err, store.ErrNotFound) {
-		return textNothing, nil
-	}
-	if err != nil {
+	all, err := channel.SettingsOf(ctx, h.base.Hub, place.String())
+	switch {
+	case err != nil:
 		return "", err
+	case len(all) == 0:
+		return textNothing, nil
 	}
 	page.Place = chosen
 	_, err = h.api.once.OpenViewContext(ctx, p.Trigger, settingsModal(speaker, page.homeMetadata, all))
@@ -87,7 +85,7 @@ func (h *home) openSettings(ctx context.Context, p homePayload, chosen string, p
 }
 
 // settingsModal renders the settings that people may change.
-func settingsModal(speaker sentences.Speaker, at homeMetadata, all []report.Setting) slackgo.ModalViewRequest {
+func settingsModal(speaker sentences.Speaker, at homeMetadata, all []channel.Setting) slackgo.ModalViewRequest {
 	metadata, _ := json.Marshal(at) // it can always be encoded
 	blocks := []slackgo.Block{paragraph(speaker.Translate("A field has the value that is set for this channel. An empty one follows the settings file."))}
 	for _, s := range all {

@@ -13,7 +13,6 @@ import (
 	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/connector/platform"
-	"cairn/memory"
 )
 
 const (
@@ -116,7 +115,7 @@ func (v homeView) memories() (all []slackgo.Block) {
 }
 
 // memory shows one memory, where it is from, and what the person can do about it.
-func (v homeView) memory(m memory.Memory) []slackgo.Block {
+func (v homeView) memory(m channel.Memory) []slackgo.Block {
 	place := chat.ParsePlace(m.Conversation)
 	text := section.Fit(escape(command.MemoryWords(v.speaker, m)))
 	pin := homeButton{"pin", "Pin", "/memories pin"}
