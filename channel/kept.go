@@ -21,7 +21,7 @@ type Kept struct {
 	Holding  privacy.Holding // what /forget me everywhere would delete
 }
 
-// KeptAbout returns a page of what the bot keeps about a person. own is their direct message with the bot, which no other conversation of
+// KeptAbout returns a page of what the bot keeps about a person; with a limit of 0, without memories. own is their direct message with the bot, which no other conversation of
 // theirs is known to be; for the others, the platform is asked at this moment who may read them.
 func KeptAbout(ctx context.Context, h *Hub, own string, who access.Person, limit, offset int) (k Kept, err error) {
 	connector := connectorOf(own)
@@ -32,12 +32,13 @@ func KeptAbout(ctx context.Context, h *Hub, own string, who access.Person, limit
 	}
 	k.Holding = holdings.Total()
 	k.Out, err = privacy.In(h.o.Store).OptedOut(ctx, person)
-	if err != nil {
+	if err != nil || limit == 0 {
 		return k, err
 	}
+	rules := h.access.Rules()
 	var names []string
 	for _, c := range in {
-		if c.Name() != own {
+		if c.Name() != own && rules.Hears(c.Name(), who.ID, false) {
 			names = append(names, c.Name())
 		}
 	}
@@ -48,15 +49,13 @@ func KeptAbout(ctx context.Context, h *Hub, own string, who access.Person, limit
 	return k, err
 }
 
-// MayRead returns those conversations of a connector in which the bot listens to a person, and that they may read now. An error says that
-// conversations are left out because the platform did not answer.
+// MayRead returns those conversations of a connector that a person may read now. An error says that some are left out because the platform
+// did not answer.
 func MayRead(ctx context.Context, h *Hub, connector, person string, names []string) ([]string, error) {
 	reader, knows := h.connectors[connector].(Reader)
 	if !knows || len(names) == 0 {
 		return nil, nil
 	}
-	rules := h.access.Rules()
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !rules.Hears(name, person, false) })
 	asking, cancel := context.WithTimeout(ctx, readersTime)
 	defer cancel()
 	readable, err := reader.Readable(asking, person, names)

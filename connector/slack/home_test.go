@@ -13,6 +13,7 @@ import (
 
 	"cairn/channel/access"
 	"cairn/channel/command"
+	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/slacktest"
 )
@@ -220,4 +221,28 @@ func TestButtonsOfAnotherVersionInTheHomeTab(t *testing.T) {
 		r.w.PressView(ann, v, "old", action)
 		r.republished(ann, v, command.TextNoButton)
 	}
+}
+
+// Slack sends an event to any of the processes, one of which answers.
+func TestTheHomeTabInAProcessThatStandsBy(t *testing.T) {
+	r, _, ann := town(t, slacktest.Options{}, answerN)
+	r.Lease = func(s *store.Store) *store.Lease {
+		on := []store.Account{{Connector: Name}}
+		check.Must(s.Processes().Join(t.Context(), store.Process{Name: "host:1", Connectors: on}, time.Hour))(t)
+		return check.Must(s.Processes().Join(t.Context(), store.Process{Name: "host:2", Connectors: on}, time.Hour))(t)
+	}
+	r.tune = func(s *Slack) { s.times.home = time.Millisecond }
+	r.begin()
+	r.eventually("it stands by", func() bool { return strings.Contains(r.Log.String(), "standing_by") })
+	r.opened(ann, "I have no memories about you from places that you may read.")
+}
+
+func TestTheHomeTabOfWhoIsNotHeard(t *testing.T) {
+	r, general, ann := homeRig(t, slacktest.Options{})
+	r.remember(general, ann, "ann", "the launch is on Friday")
+	v := r.opened(ann, "Friday")
+	r.Hub.Renew(access.Rules{Access: map[string]access.Access{Name: {Deny: []string{ann}}}})
+	now := r.pressed(ann, v, "memory-1", "forget", command.TextRefused)
+	check.Lacks(t, "the view", now.Text(), "Friday")
+	r.pressed(ann, v, "optout", "optout", command.TextRefused)
 }

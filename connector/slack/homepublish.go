@@ -101,7 +101,11 @@ func (h *home) view(ctx context.Context, person string, page homePage) (v homeVi
 	v.speaker = speaker
 	v.manages = channel.MayRun(h.base.Hub, h.self.place("", "").String(), who, "settings")
 	own := h.self.place(page.Direct, "").String() // without a channel, it is the name of no conversation
-	v.kept, err = channel.KeptAbout(ctx, h.base.Hub, own, who, homeMemories, page.Page*homeMemories)
+	limit := homeMemories
+	if page.blank {
+		limit = 0
+	}
+	v.kept, err = channel.KeptAbout(ctx, h.base.Hub, own, who, limit, page.Page*homeMemories)
 	if err == nil && len(v.kept.Memories) == 0 && page.Page > 0 && !page.blank { // the last ones are gone
 		page.Page = max((v.kept.Total-1)/homeMemories, 0)
 		return h.view(ctx, person, page)

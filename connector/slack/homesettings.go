@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,12 +19,14 @@ import (
 	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/channel/sentences"
+	"cairn/chat"
 )
 
 const (
 	settingsView  = "cairn_settings" // the callback_id of the modal
 	settingsInput = "value"          // the action_id of its inputs, whose blocks are named after the settings
 	maxSetting    = 1000             // characters of a value, as in /settings
+	maxHint       = 1500             // characters of the text below an input; Slack allows 2000
 
 	textSlow    = "Slack took too long to answer. Choose the channel again."
 	textNothing = "I keep nothing of that channel: I am not in it, or nobody has written there yet."
@@ -92,8 +95,9 @@ func settingsModal(speaker sentences.Speaker, at homeMetadata, all []channel.Set
 		if !s.Settable {
 			continue
 		}
-		input := slackgo.NewPlainTextInputBlockElement(nil, settingsInput).WithInitialValue(s.SetHere()).WithMaxLength(maxSetting)
-		blocks = append(blocks, slackgo.NewInputBlock(s.Key, plain(s.Key), plain(s.Text(speaker)), input).WithOptional(true))
+		input := slackgo.NewPlainTextInputBlockElement(nil, settingsInput).WithInitialValue(chat.OneLine(s.SetHere())).WithMaxLength(maxSetting)
+		hint := plain(chat.Excerpt(s.Text(speaker), maxHint))
+		blocks = append(blocks, slackgo.NewInputBlock(s.Key, plain(s.Key), hint, input).WithOptional(true))
 	}
 	return slackgo.ModalViewRequest{
 		Type: slackgo.VTModal, CallbackID: settingsView, PrivateMetadata: string(metadata), Blocks: slackgo.Blocks{BlockSet: blocks},
@@ -106,7 +110,7 @@ func settingsModal(speaker sentences.Speaker, at homeMetadata, all []channel.Set
 func (h *home) onSubmit(p homePayload, chosen string, page homePage, acknowledge func(response any)) {
 	var once sync.Once
 	close := func() { once.Do(func() { acknowledge(nil) }) }
-	line, first := changesIn(p)
+	line, changed := changesIn(p)
 	if chosen == "" || line == "" {
 		close()
 		return
@@ -114,19 +118,19 @@ func (h *home) onSubmit(p homePayload, chosen string, page homePage, acknowledge
 	c := typed{place: h.self.place(chosen, ""), line: line, who: access.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}, home: true}
 	inHome := h.showing(p.User.ID, page, c.place, line)
 	show := func(ctx context.Context, a command.Answer) error {
-		failed := a.Refused || a.Private
+		if !a.Refused && !a.Private {
+			close()
+			return inHome(ctx, a)
+		}
+		text := a.Text
+		if a.Language == untranslated {
+			_, speaker, _ := h.whoIs(ctx, p.User.ID, page.Direct) // without an answer, it is English
+			text = speaker.Translate(text)
+		}
 		shown := false
 		once.Do(func() {
-			shown = failed
-			if !failed {
-				acknowledge(nil)
-				return
-			}
-			_, speaker, _ := h.whoIs(ctx, p.User.ID, page.Direct)
-			if a.Language == untranslated {
-				a.Text = speaker.Translate(a.Text)
-			}
-			acknowledge(slackgo.NewErrorsViewSubmissionResponse(map[string]string{cmp.Or(a.Setting, first): a.Text}))
+			shown = true
+			acknowledge(slackgo.NewErrorsViewSubmissionResponse(map[string]string{p.inputFor(a.Setting, changed): text}))
 		})
 		if shown {
 			return nil
@@ -139,6 +143,14 @@ func (h *home) onSubmit(p homePayload, chosen string, page homePage, acknowledge
 		defer close()
 		return h.run(ctx, c, "", show)
 	})
+}
+
+// inputFor returns the input of a submitted modal for a setting, or another one if there is none: Slack shows an error below an input only.
+func (p homePayload) inputFor(setting, other string) string {
+	if slices.ContainsFunc(p.View.Blocks, func(b inputBlock) bool { return b.ID == setting && b.Element.Action == settingsInput }) {
+		return setting
+	}
+	return other
 }
 
 // changesIn returns the command that sets what was changed in a submitted modal, and the key of the first change; "" if there is none. What
