@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"cairn/channel/access"
 	"cairn/channel/command"
+	"cairn/chat"
 	"cairn/memory"
 	"cairn/privacy"
 	"cairn/store"
@@ -21,8 +23,8 @@ type Kept struct {
 	Holding  privacy.Holding // what /forget me everywhere would delete
 }
 
-// KeptAbout returns a page of what the bot keeps about a person; with a limit of 0, without memories. own is their direct message with the bot, which no other conversation of
-// theirs is known to be; for the others, the platform is asked at this moment who may read them.
+// KeptAbout returns a page of what the bot keeps about a person; with a limit of 0, without memories. own is their direct message with the bot; of other
+// conversations than that and its threads, the platform is asked at this moment whether they may read them.
 func KeptAbout(ctx context.Context, h *Hub, own string, who access.Person, limit, offset int) (k Kept, err error) {
 	connector := connectorOf(own)
 	person := store.Person{Connector: connector, ID: who.ID, Name: who.Name}
@@ -35,16 +37,17 @@ func KeptAbout(ctx context.Context, h *Hub, own string, who access.Person, limit
 	if err != nil || limit == 0 {
 		return k, err
 	}
+	isOwn := func(name string) bool { return name == own || strings.HasPrefix(name, own+"/") && chat.ParsePlace(own).Direct() }
 	rules := h.access.Rules()
 	var names []string
 	for _, c := range in {
-		if c.Name() != own && rules.Hears(c.Name(), who.ID, false) {
+		if !isOwn(c.Name()) && rules.Hears(c.Name(), who.ID, false) {
 			names = append(names, c.Name())
 		}
 	}
 	readable, failed := MayRead(ctx, h, connector, who.ID, names)
 	k.Unasked = failed != nil
-	in = slices.DeleteFunc(in, func(c *store.Conversation) bool { return c.Name() != own && !slices.Contains(readable, c.Name()) })
+	in = slices.DeleteFunc(in, func(c *store.Conversation) bool { return !isOwn(c.Name()) && !slices.Contains(readable, c.Name()) })
 	k.Memories, k.Total, err = memory.Concerning(ctx, h.o.Store, in, who.ID, limit, offset)
 	return k, err
 }

@@ -165,10 +165,10 @@ func TestConcerning(t *testing.T) {
 	}
 	for want, of := range map[string]func() (string, int){
 		"room 2 is blue|room 1 is blue|Özge has a boat, 3": func() (string, int) { return concerning("U7", 10, 0, c, other) },
-		"Özge has a boat, 1": func() (string, int) { return concerning("U7", 10, 0, c) },
-		"room 1 is blue, 2":  func() (string, int) { return concerning("U7", 1, 1, other) },
-		", 0":                func() (string, int) { return concerning("", 10, 0, c, other) },
-		", 0 ":               func() (string, int) { return concerning("U7", 10, 0) },
+		"Özge has a boat, 1":                               func() (string, int) { return concerning("U7", 10, 0, c) },
+		"room 1 is blue, 2":                                func() (string, int) { return concerning("U7", 1, 1, other) },
+		", 0":                                              func() (string, int) { return concerning("", 10, 0, c, other) },
+		", 0 ":                                             func() (string, int) { return concerning("U7", 10, 0) },
 	} {
 		contents, total := of()
 		check.Equal(t, "what concerns the person", fmt.Sprintf("%s, %d", contents, total), strings.TrimSpace(want))

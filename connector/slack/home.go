@@ -70,11 +70,11 @@ func (h *home) onOpened(payload json.RawMessage) {
 	h.publish(e.User, homePage{homeMetadata: homeMetadata{Direct: e.Channel}, hash: e.View.Hash})
 }
 
-// clearing returns what shows the answer to a command, and takes away what the Home tab shows of what the command deletes.
+// clearing returns what shows the answer to a command, and empties the Home tab after one that may have deleted something that it shows.
 func (h *home) clearing(c typed, show platform.Show) platform.Show {
 	called, _, _ := command.Parse(c.line)
 	return func(ctx context.Context, a command.Answer) error {
-		if (a.Forgets || called.Name == "optout" && !a.Refused) && !h.off.Load() {
+		if (called.Name == "forget" || called.Name == "optout") && !a.Refused && !h.off.Load() {
 			page := homePage{blank: true}
 			if c.place.Direct() {
 				page.Direct = c.place.Channel

@@ -77,8 +77,9 @@ func TestTheHomeTabShowsWhatIsKept(t *testing.T) {
 	r.remember(general, ann, "ann", "the launch is on Friday")
 	r.remember(general, ben, "ben", "the cake is at noon")
 	r.remember(r.w.DM(ann), ann, "ann", "the code name is Kiwi")
+	r.remember(r.w.DM(ann)+"/1700000000.000100", ann, "ann", "the number is 7")
 	v = r.opened(ann, "the launch is on Friday")
-	check.Contains(t, "the view", v.Text(), "the code name is Kiwi", "our direct messages", "<#"+general+">", "I have 0 messages and 2 memories of yours, in all our conversations.")
+	check.Contains(t, "the view", v.Text(), "the code name is Kiwi", "the number is 7", "our direct messages", "<#"+general+">", "0 messages and 3 memories of yours, in all")
 	check.Lacks(t, "the view", v.Text(), "cake")
 
 	v = r.pressed(ann, v, "memory-1", "pin", "Memory 1 is pinned")
@@ -159,7 +160,7 @@ func TestForgettingFromTheHomeTab(t *testing.T) {
 }
 
 func TestCommandsTakeTheirTextsFromTheHomeTab(t *testing.T) {
-	for claim, line := range map[string]string{"/forget me": "forget me yes", "/optout": "optout"} {
+	for claim, line := range map[string]string{"/forget me": "forget me yes", "/optout": "optout", "/forget": "forget 1"} {
 		t.Run(claim, func(t *testing.T) {
 			r, general, ann := homeRig(t, slacktest.Options{})
 			r.remember(general, ann, "ann", "the launch is on Friday")
