@@ -21,10 +21,11 @@ type Kept struct {
 	Unasked  bool            // the platform did not say which conversations they may read, so memories may be left out
 	Out      bool            // they have opted out of memories
 	Holding  privacy.Holding // what /forget me everywhere would delete
+	Heard    string          // a conversation where the bot listens to them, for commands about all conversations; "": none is known
 }
 
-// KeptAbout returns a page of what the bot keeps about a person; with a limit of 0, without memories. own is their direct message with the bot; of other
-// conversations than that and its threads, the platform is asked at this moment whether they may read them.
+// KeptAbout returns a page of what the bot keeps about a person; with a limit of 0, without memories. own is their direct message with the
+// bot; of other conversations than that and its threads, the platform is asked at this moment whether they may read them.
 func KeptAbout(ctx context.Context, h *Hub, own string, who access.Person, limit, offset int) (k Kept, err error) {
 	connector := connectorOf(own)
 	person := store.Person{Connector: connector, ID: who.ID, Name: who.Name}
@@ -33,12 +34,17 @@ func KeptAbout(ctx context.Context, h *Hub, own string, who access.Person, limit
 		return k, err
 	}
 	k.Holding = holdings.Total()
+	rules := h.access.Rules()
+	if chat.ParsePlace(own).Direct() && rules.Hears(own, who.ID, false) {
+		k.Heard = own
+	}
 	k.Out, err = privacy.In(h.o.Store).OptedOut(ctx, person)
 	if err != nil || limit == 0 {
 		return k, err
 	}
-	isOwn := func(name string) bool { return name == own || strings.HasPrefix(name, own+"/") && chat.ParsePlace(own).Direct() }
-	rules := h.access.Rules()
+	isOwn := func(name string) bool {
+		return name == own || strings.HasPrefix(name, own+"/") && chat.ParsePlace(own).Direct()
+	}
 	var names []string
 	for _, c := range in {
 		if !isOwn(c.Name()) && rules.Hears(c.Name(), who.ID, false) {
@@ -47,6 +53,9 @@ func KeptAbout(ctx context.Context, h *Hub, own string, who access.Person, limit
 	}
 	readable, failed := MayRead(ctx, h, connector, who.ID, names)
 	k.Unasked = failed != nil
+	if k.Heard == "" && len(readable) > 0 {
+		k.Heard = readable[0]
+	}
 	in = slices.DeleteFunc(in, func(c *store.Conversation) bool { return !isOwn(c.Name()) && !slices.Contains(readable, c.Name()) })
 	k.Memories, k.Total, err = memory.Concerning(ctx, h.o.Store, in, who.ID, limit, offset)
 	return k, err
@@ -77,9 +86,13 @@ func SettingsOf(ctx context.Context, h *Hub, conversation string) ([]Setting, er
 	return all, err
 }
 
-// MayRun reports whether a person may run a command in a conversation, whatever its arguments.
+// MayRun reports whether a person may run a command in a conversation where the bot listens to them, whatever its arguments.
 func MayRun(h *Hub, conversation string, who access.Person, name string) bool {
-	rules := h.access.Rules()
 	c, err := command.Find(name)
-	return err == nil && rules.Hears(conversation, who.ID, false) && command.MayRun(rules, conversation, who, c)
+	return err == nil && command.MayRun(h.access.Rules(), conversation, who, c)
+}
+
+// Hears reports whether the bot listens to a person in a conversation.
+func Hears(h *Hub, conversation, person string) bool {
+	return h.access.Rules().Hears(conversation, person, false)
 }

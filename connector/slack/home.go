@@ -17,6 +17,7 @@ import (
 	"cairn/channel/command"
 	"cairn/chat"
 	"cairn/connector/platform"
+	"cairn/internal/observe"
 )
 
 // home publishes the Home tabs of people. It is safe for concurrent use.
@@ -27,7 +28,8 @@ type home struct {
 	times    *times
 	commands *commands
 
-	off atomic.Bool // the app has no Home tab
+	off     atomic.Bool      // the app has no Home tab
+	failing observe.Incident // a Home tab could not be published
 
 	mu  sync.Mutex           // guards due
 	due map[string]*homePage // what is to be published, by the person whose view is being published; nil: nothing more
@@ -105,8 +107,8 @@ type homePayload struct {
 	}
 }
 
-// take handles an action in a view; false: it is none. It acknowledges immediately what needs no check, and a submitted modal within the time that
-// Slack waits.
+// take handles an action in a view; false: it is none. It acknowledges immediately what needs no check, and a submitted modal within the
+// time that Slack waits.
 func (h *home) take(payload json.RawMessage, acknowledge func(response any)) bool {
 	var p homePayload
 	if platform.Decode(payload, &p) != nil || p.View.Type == "" {
@@ -133,7 +135,7 @@ func (h *home) onAction(p homePayload, page homePage) {
 	action := p.Actions[0]
 	var value homeValue
 	known := strings.HasPrefix(action.ID, homePrefix) && json.Unmarshal([]byte(action.Value), &value) == nil
-	place := h.self.place(cmp.Or(value.Channel, page.Direct), value.Thread)
+	place := h.self.place(value.Channel, value.Thread)
 	switch {
 	case action.ID == homePlace:
 		h.onPlace(p, action.Chosen, page)
@@ -189,11 +191,11 @@ func (h *home) mayRead(ctx context.Context, person string, place chat.Place, dir
 		return nil
 	}
 	readable, err := channel.MayRead(ctx, h.base.Hub, Name, person, []string{place.String()})
-	if err == nil && len(readable) == 0 {
-		return errUnreadable
-	}
-	if len(readable) > 0 {
+	switch {
+	case len(readable) > 0:
 		return nil
+	case err == nil:
+		return errUnreadable
 	}
 	return err
 }

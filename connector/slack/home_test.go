@@ -247,3 +247,24 @@ func TestTheHomeTabOfWhoIsNotHeard(t *testing.T) {
 	check.Lacks(t, "the view", now.Text(), "Friday")
 	r.pressed(ann, v, "optout", "optout", command.TextRefused)
 }
+
+// The settings may let the bot listen in some channels only.
+func TestTheHomeTabWhereDirectMessagesAreNotHeard(t *testing.T) {
+	r, general, ann := homeRig(t, slacktest.Options{})
+	r.remember(general, ann, "ann", "the launch is on Friday")
+	r.Hub.Renew(access.Rules{Access: map[string]access.Access{Name: {Allow: []string{general}}}})
+	v := r.opened(ann, "Friday")
+	r.pressed(ann, v, "optout", "optout", "I save no memories of what you write")
+}
+
+func TestAHomeTabThatCannotBePublishedIsLoggedOnce(t *testing.T) {
+	r, _, ann := homeRig(t, slacktest.Options{})
+	r.w.Fail(slacktest.Fault{Of: "views.publish", Times: 2, Error: "invalid_arguments"})
+	for n := range 2 {
+		r.w.OpenHome(ann)
+		r.eventually("it is refused", func() bool { return len(r.w.Calls("views.publish")) > n })
+	}
+	r.opened(ann, "What I keep about you")
+	r.eventually("the log has the end", func() bool { return strings.Contains(r.Log.String(), "publish_home_recovered") })
+	check.Equal(t, "warnings", strings.Count(r.Log.String(), "level=WARN msg=publish_home_failed"), 1)
+}

@@ -41,17 +41,29 @@ func (h *home) publishDue(ctx context.Context, person string) {
 		if page.hash != "" {
 			page.hash = cmp.Or(last, page.hash)
 		}
-		hash, err := h.publishNow(ctx, person, *page)
-		last = hash
-		switch code := codeOf(err); {
-		case err == nil, ctx.Err() != nil:
-		case code == "not_enabled", unknownMethod(err):
-			h.off.Store(true)
-			h.base.Log.Debug("home_tab_off", "error", err)
-		default:
-			h.base.Log.Warn("publish_home_failed", "effect", "what the Home tab showed before is still there", "error", err)
-		}
+		last = ""
+		h.base.Work.Guard(func() {
+			hash, err := h.publishNow(ctx, person, *page)
+			last = hash
+			h.report(ctx, err)
+		})
 		_ = platform.Sleep(ctx, h.times.home) // when it ends, so does the next publication
+	}
+}
+
+// report logs whether a Home tab could be published.
+func (h *home) report(ctx context.Context, err error) {
+	switch code := codeOf(err); {
+	case err == nil:
+		if h.failing.End() {
+			h.base.Log.Info("publish_home_recovered")
+		}
+	case ctx.Err() != nil:
+	case code == "not_enabled", unknownMethod(err):
+		h.off.Store(true)
+		h.base.Log.Debug("home_tab_off", "error", err)
+	default:
+		h.base.Log.Log(ctx, h.failing.Begin(), "publish_home_failed", "effect", "what the Home tab showed before is still there", "error", err)
 	}
 }
 

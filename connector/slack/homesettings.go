@@ -70,6 +70,8 @@ func (h *home) openSettings(ctx context.Context, p homePayload, chosen string, p
 	}
 	err = h.mayRead(ctx, who.ID, place, "")
 	switch {
+	case !channel.Hears(h.base.Hub, place.String(), who.ID):
+		return command.TextRefused, nil
 	case errors.Is(err, errUnreadable):
 		return textUnreadable, nil
 	case err != nil:
@@ -109,17 +111,17 @@ func settingsModal(speaker sentences.Speaker, at homeMetadata, all []channel.Set
 // for it, the Home tab shows the answer.
 func (h *home) onSubmit(p homePayload, chosen string, page homePage, acknowledge func(response any)) {
 	var once sync.Once
-	close := func() { once.Do(func() { acknowledge(nil) }) }
+	accept := func() { once.Do(func() { acknowledge(nil) }) }
 	line, changed := changesIn(p)
 	if chosen == "" || line == "" {
-		close()
+		accept()
 		return
 	}
 	c := typed{place: h.self.place(chosen, ""), line: line, who: access.Person{ID: p.User.ID, Name: cmp.Or(p.User.Name, p.User.Username)}, home: true}
 	inHome := h.showing(p.User.ID, page, c.place, line)
 	show := func(ctx context.Context, a command.Answer) error {
 		if !a.Refused && !a.Private {
-			close()
+			accept()
 			return inHome(ctx, a)
 		}
 		text := a.Text
@@ -137,10 +139,10 @@ func (h *home) onSubmit(p homePayload, chosen string, page homePage, acknowledge
 		}
 		return inHome(ctx, a)
 	}
-	late := time.AfterFunc(h.times.modal, close)
+	late := time.AfterFunc(h.times.modal, accept)
 	h.base.Command(p.Trigger, c.place.String(), runTimeout, nil, func(ctx context.Context) error {
 		defer late.Stop()
-		defer close()
+		defer accept()
 		return h.run(ctx, c, "", show)
 	})
 }

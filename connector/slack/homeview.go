@@ -42,7 +42,7 @@ type homeView struct {
 // homeValue is what a button in the Home tab does.
 type homeValue struct {
 	Line    string `json:"line,omitempty"`    // the command that it runs; "": it shows another page
-	Channel string `json:"channel,omitempty"` // where; "": in the direct message
+	Channel string `json:"channel,omitempty"` // where
 	Thread  string `json:"thread,omitempty"`
 	Page    int    `json:"page,omitempty"`
 }
@@ -57,7 +57,7 @@ func homeTab(v homeView) slackgo.HomeTabViewRequest {
 	} else {
 		blocks = append(blocks, v.memories()...)
 	}
-	if v.Direct != "" { // where the commands run
+	if v.kept.Heard != "" {
 		blocks = append(blocks, v.optOut()...)
 		blocks = append(blocks, v.forgetAll()...)
 	}
@@ -150,10 +150,10 @@ func (v homeView) origin(place chat.Place) string {
 // optOut is the switch "keep nothing of me".
 func (v homeView) optOut() []slackgo.Block {
 	text := v.speaker.Translate("I may save memories of what you write, and about you.")
-	b := button("optout", v.speaker.Translate("Save no memories about me"), homeValue{Line: "/optout"})
+	b := button("optout", v.speaker.Translate("Save no memories about me"), v.everywhere("/optout"))
 	if v.kept.Out {
 		text = v.speaker.Translate("I save no memories of what you write, and none about you.")
-		b = button("optout", v.speaker.Translate("Allow memories about me"), homeValue{Line: "/optout off"})
+		b = button("optout", v.speaker.Translate("Allow memories about me"), v.everywhere("/optout off"))
 	}
 	return []slackgo.Block{slackgo.NewDividerBlock(), beside("optout", text, b)}
 }
@@ -165,7 +165,7 @@ func (v homeView) forgetAll() []slackgo.Block {
 		return []slackgo.Block{paragraph(v.speaker.Translate("I have nothing from you across all our conversations."))}
 	}
 	count := v.speaker.Translate(have.String())
-	b := button("forget_me", v.speaker.Translate("Forget all I said"), homeValue{Line: "/forget me everywhere yes"})
+	b := button("forget_me", v.speaker.Translate("Forget all I said"), v.everywhere("/forget me everywhere yes"))
 	b.Style = slackgo.StyleDanger
 	b.Confirm = slackgo.NewConfirmationBlockObject(
 		plain(v.speaker.Translate("Forget all you said?")),
@@ -182,6 +182,11 @@ func (v homeView) settings() []slackgo.Block {
 		slackgo.NewDividerBlock(),
 		beside("place", v.speaker.Translate("You may change how the conversation of a channel is summarized."), menu),
 	}
+}
+
+// everywhere is what a button does that is about all conversations.
+func (v homeView) everywhere(line string) homeValue {
+	return valueIn(chat.ParsePlace(v.kept.Heard), line)
 }
 
 // valueIn is what a button about a place does.
