@@ -150,3 +150,26 @@ func TestSourcesAreUnderAnAnswer(t *testing.T) {
 	r.tell("/forget 1")
 	check.Lacks(t, "what was forgotten", r.answered(r.Click(r.square, r.ann.ID, answer.ID, id)).Answer.Content, "kept secret")
 }
+
+// Discord says "This interaction failed" if there is no response within 3 seconds.
+func TestCallbacksDoNotWaitForTheModel(t *testing.T) {
+	r := newRig(t, discordtest.Options{})
+	r.Model.Func = func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+		<-ctx.Done()
+		return llm.Response{}, ctx.Err()
+	}
+	r.start().registered()
+	said := r.ask(r.square, "are you there?")
+	r.until("a request", func() bool { return len(r.Model.Requests()) == 1 })
+	var clicks []discordtest.Interaction
+	for range 100 {
+		clicks = append(clicks, r.Menu(r.square, r.ann.ID, said.ID, "Remember this"), r.Slash(r.square, r.ann.ID, "context"))
+	}
+	longest := time.Duration(0)
+	for _, c := range clicks {
+		r.until("a response", func() bool { return !r.Interaction(c.ID).Answered.IsZero() })
+		longest = max(longest, r.Interaction(c.ID).Answered.Sub(c.At))
+	}
+	t.Logf("the longest of %d took %v", len(clicks), longest)
+	check.Len(t, "requests", r.Model.Requests(), 1)
+}
