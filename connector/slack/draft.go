@@ -1,16 +1,13 @@
-// What people see while a reply is written: a draft of it, a status, or a reaction.
+// What people see of a reply while it is written: a draft of it.
 
 package slack
 
 import (
-	"cmp"
 	"context"
 	"strings"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
-
-	"cairn/connector/platform"
 )
 
 // draft is the message that shows a reply while it is written: a Slack stream where possible, else a message that is
@@ -118,6 +115,9 @@ func (d *draft) startStream(ctx context.Context, w *writer, text string) (starte
 		slackgo.MsgOptionTS(w.place.Thread), slackgo.MsgOptionRecipientUserID(person), slackgo.MsgOptionRecipientTeamID(team),
 		slackgo.MsgOptionMarkdownText(defuseMentions(text)))
 	_, limited := rateLimit(err)
+	if err == nil || mayHaveTakenEffect(err) {
+		w.busy.Store(true)
+	}
 	switch {
 	case err == nil:
 		w.recent.noteFromBot(w.place.Channel, d.ts)
@@ -160,6 +160,7 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark, unde
 		_, _, err := w.api.write.StopStreamContext(ctx, w.place.Channel, d.ts, options...)
 		d.unsure = true
 		if err == nil {
+			w.busy.Store(false)
 			return nil
 		}
 		w.base.Log.Debug("stop_stream_failed", "error", err)
@@ -176,73 +177,12 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark, unde
 
 func (d *draft) stopStream(ctx context.Context, w *writer) error {
 	_, _, err := w.api.write.StopStreamContext(ctx, w.place.Channel, d.ts)
+	if err == nil {
+		w.busy.Store(false)
+	}
 	if err == nil || isPermanent(err) || unknownMethod(err) { // it has stopped already, or the edit will fail
 		d.streaming = false
 		return nil
 	}
 	return err
-}
-
-const (
-	workingEmoji = "eyes"
-	placeholder  = "Thinking…"
-)
-
-// showWorking shows that the bot is working, until the writer stops: by a status, or by a reaction where Slack shows none.
-func (w *writer) showWorking(ctx context.Context) {
-	status := w.working == workingStatus && w.status(ctx)
-	if !status && (w.working == workingOff || !w.react(ctx)) {
-		return
-	}
-	<-w.Live.Done()
-	remove := func(ctx context.Context) {
-		defer w.removed.Done()
-		// The shutdown waits for this request instead of canceling it: nothing else would remove them.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout/3)
-		defer cancel()
-		if status {
-			w.setStatus(ctx, "")
-		} else if err := w.api.write.RemoveReactionContext(ctx, workingEmoji, w.question()); err != nil {
-			w.base.Log.Debug("remove_reaction_failed", "error", err)
-		}
-	}
-	w.removed.Add(1)
-	if !w.base.Work.Start(remove) {
-		remove(ctx)
-	}
-}
-
-func (w *writer) question() slackgo.ItemRef {
-	return slackgo.NewRefToMessage(w.place.Channel, w.answers)
-}
-
-// react adds the reaction to the answered message, unless an earlier process has. It returns false if there is none then.
-func (w *writer) react(ctx context.Context) bool {
-	if !isTS(w.answers) {
-		return false
-	}
-	err := w.api.once.AddReactionContext(ctx, workingEmoji, w.question())
-	return err == nil || mayHaveTakenEffect(err) || codeOf(err) == "already_reacted"
-}
-
-// status keeps the status set until the writer stops. It returns false where Slack shows none, which is not in threads and
-// direct messages. It is not set in a thread that the reply itself starts, where no one would see it.
-func (w *writer) status(ctx context.Context) bool {
-	if w.conversation.Thread == "" && (!w.conversation.Direct() || w.answers == "") {
-		return false
-	}
-	for w.setStatus(ctx, "is thinking…") {
-		if platform.Sleep(w.Live, w.times.status) != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// setStatus sets the status; an empty text clears it. It returns false where Slack shows none.
-func (w *writer) setStatus(ctx context.Context, text string) bool {
-	err := w.api.once.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{
-		ChannelID: w.conversation.Channel, ThreadTS: cmp.Or(w.conversation.Thread, w.answers), Status: text,
-	})
-	return !isRefused(err)
 }

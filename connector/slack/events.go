@@ -37,7 +37,11 @@ func (q *events) add(payload json.RawMessage, ack func()) {
 	}
 	notePermissions(q.base, q.self, e.message)
 	if e.Channel != "" && e.Type == "agent_session_stopped" {
-		q.commands.onStop(e.message)
+		for _, ts := range e.Streams {
+			q.recent.noteStopped(e.Channel, ts)
+		}
+		q.queue.Add(e.Channel, e, q.handle)
+		return
 	}
 	if slices.Contains(renames, e.Type) {
 		q.names.noteRename(payload)
@@ -73,6 +77,9 @@ func (q *events) storeNext(ctx context.Context, batch []event) int {
 // acknowledged too late if each was stored alone. n is the number of these events; store is nil if there is nothing to store.
 func (q *events) next(ctx context.Context, batch []event) (n int, store func() error) {
 	first := batch[0]
+	if first.Type == "agent_session_stopped" {
+		return 1, q.stop(ctx, first.message)
+	}
 	place := q.recent.placeOf(first.Channel, first.message)
 	const changed, deleted = slackgo.MsgSubTypeMessageChanged, slackgo.MsgSubTypeMessageDeleted
 	switch {
@@ -90,7 +97,7 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 	}
 	var messages []channel.Inbound
 	for _, e := range batch {
-		if e.SubType == changed || e.SubType == deleted || q.recent.placeOf(e.Channel, e.message) != place {
+		if e.SubType == changed || e.SubType == deleted || e.Type == "agent_session_stopped" || q.recent.placeOf(e.Channel, e.message) != place {
 			break
 		}
 		m, there := q.recent.current(e.Channel, e.message)
@@ -100,7 +107,7 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 			if n > 0 {
 				break
 			}
-			return 1, q.command(ctx, place, in)
+			return 1, q.command(ctx, place, in, q.recent.answeredIn(e.Channel, m))
 		}
 		if relevant {
 			in.Audience = audience(e.Kind, place)
@@ -118,14 +125,36 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 }
 
 // command returns how to run a written command. It comes as a message and as a mention, and each may come to another process.
-func (q *events) command(ctx context.Context, place chat.Place, in channel.Inbound) (store func() error) {
+func (q *events) command(ctx context.Context, place chat.Place, in channel.Inbound, thread string) (store func() error) {
 	return func() error {
 		first, err := channel.FirstTo(ctx, q.base.Hub, place.String(), "command-"+in.ID)
 		if err != nil || !first {
 			return err
 		}
-		c := typed{place: place, line: in.Text, who: access.Person{ID: in.AuthorID, Name: in.Author}, ran: make(chan struct{})}
+		c := typed{place: place, thread: thread, line: in.Text, who: access.Person{ID: in.AuthorID, Name: in.Author}, ran: make(chan struct{})}
 		q.commands.start(place.Channel+"/"+in.ID, c, q.commands.asMessage(c, in.ID))
+		return nil
+	}
+}
+
+// stop returns how to handle a press of Slack's stop button, which may come to several processes. The session ends in any case: after
+// a crash the event comes again.
+func (q *events) stop(ctx context.Context, e message) (store func() error) {
+	thread := q.self.place(e.Channel, e.Thread)
+	ended := q.commands.endSession(thread)
+	return func() error {
+		place := q.recent.placeOf(e.Channel, message{Thread: e.Thread})
+		first, err := channel.FirstTo(ctx, q.base.Hub, place.String(), "stop-"+e.EventTS)
+		if err != nil {
+			return err
+		}
+		if first {
+			q.commands.onStop(e, place)
+		}
+		select {
+		case <-ended:
+		case <-time.After(time.Second): // Slack waits 3 for an acknowledgement
+		}
 		return nil
 	}
 }

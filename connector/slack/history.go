@@ -94,9 +94,12 @@ func (h *history) messagesAfter(ctx context.Context, place chat.Place, request c
 	if kept, ok := h.unread.LoadAndDelete(place); ok && kept.(gapPages).after == request.After {
 		gap = kept.(gapPages)
 	}
-	if !gap.complete {
+	if !gap.complete || len(gap.roots) > 0 {
 		missed := cmp.Or(request.Missed, request.After)
 		err = h.readAfter(ctx, place, missed, &gap)
+		if err == nil {
+			err = h.readReplies(ctx, place, &gap)
+		}
 		if err != nil {
 			h.unread.Store(place, gap) // so that the next attempt continues there
 			return found, err
@@ -130,7 +133,11 @@ func (h *history) readAfter(ctx context.Context, place chat.Place, missed string
 			return err
 		}
 		for _, m := range found.messages {
-			if h.missedThread(place, m, missed) {
+			if h.recent.isOne(place.Channel) {
+				if repliedAfter(m, gap.after, h.self.user) {
+					gap.roots = append(gap.roots, m.TS)
+				}
+			} else if h.missedThread(place, m, missed) {
 				gap.threads = append(gap.threads, h.self.place(place.Channel, m.TS).String())
 			}
 			if !timeOf(m.TS).After(start) {
@@ -165,6 +172,12 @@ func (h *history) messagesBefore(ctx context.Context, place chat.Place, before s
 		if err != nil {
 			return newest, err
 		}
+		if h.recent.isOne(place.Channel) {
+			found.messages, err = h.withReplies(ctx, place, found.messages, before, limit)
+			if err != nil {
+				return newest, err
+			}
+		}
 		all := append(newest.messages, found.messages...)
 		slices.SortStableFunc(all, byTime)
 		newest.messages = all[max(len(all)-limit, 0):]
@@ -177,13 +190,11 @@ func (h *history) messagesBefore(ctx context.Context, place chat.Place, before s
 // missedThread reports whether a message of a channel has an unknown thread in which someone else may have replied
 // after after: Slack does not repeat the events of missed replies. Known threads have their gaps.
 func (h *history) missedThread(place chat.Place, m message, after string) bool {
-	if place.Thread != "" || m.ReplyCount == 0 || m.Thread != "" && m.Thread != m.TS {
+	if place.Thread != "" || m.Thread != "" && m.Thread != m.TS {
 		return false
 	}
 	known := h.recent.hasReplyToBot(h.self.place(place.Channel, m.TS))
-	latest := timeOf(cmp.Or(m.LatestReply, m.TS))
-	return !known && (latest.IsZero() || latest.After(timeOf(after))) &&
-		(len(m.ReplyUsers) == 0 || slices.ContainsFunc(m.ReplyUsers, func(id string) bool { return id != h.self.user }))
+	return !known && repliedAfter(m, after, h.self.user)
 }
 
 // span is the part of a history between two messages, exclusive. page sets its place.
@@ -238,7 +249,7 @@ func (h *history) messagesSince(ctx context.Context, place chat.Place, answers s
 			return nil, err
 		}
 		for _, m := range found.messages {
-			if h.self.wrote(m) && h.recent.placeOf(place.Channel, m) == place && timeOf(m.TS).After(timeOf(answers)) {
+			if h.self.wrote(m) && h.recent.threadOf(place.Channel, m) == place.Thread && timeOf(m.TS).After(timeOf(answers)) {
 				m.Channel = place.Channel
 				sent = append(sent, m)
 			}
@@ -257,6 +268,7 @@ type gapPages struct {
 	pages             // next is the cursor until all is read
 	after    string   // the ts of the message before them
 	threads  []string // conversations that may have missed messages
+	roots    []string // messages whose replies belong to the conversation, and are not read yet
 	complete bool     // there is nothing more to read
 	dropped  string   // the ts of the first message that was read but not kept; empty: there is none
 }

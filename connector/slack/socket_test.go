@@ -130,8 +130,9 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 	}
 }
 
+// without are the scopes of an app that is no agent, and lacks one.
 func without(scope string) []string {
-	return slices.DeleteFunc(manifestScopes(), func(s string) bool { return s == scope })
+	return slices.DeleteFunc(manifestScopes(), func(s string) bool { return s == scope || s == agentScope })
 }
 
 func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {

@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -26,6 +27,7 @@ type replies struct {
 	times    *times
 	history  *history
 	commands *commands
+	sessions *sessions
 	working  string // see Options
 
 	first atomic.Pointer[time.Time] // when Reply was first called in the process that answers, by Slack's clock; nil: not since the connector is open
@@ -40,9 +42,11 @@ type writer struct {
 	place        chat.Place // where the reply is posted: in the conversation, or in a thread under the answered message
 	answers      string     // ts of the last answered message
 	fresh        bool       // see Fresh
+	located      sync.Once  // see locate
 	draft        draft      // used only by the goroutine in showDraft, until it has ended; so is the next one
 	retry        platform.Backoff
 	removed      sync.WaitGroup // of what shows that the bot is working
+	busy         atomic.Bool    // the session of the thread may say that the bot works on this reply
 }
 
 // Reply returns the writer of one reply.
@@ -58,6 +62,28 @@ func (r *replies) Reply(conversation string, to []string) channel.Writer {
 		w.place.Thread = w.answers
 	}
 	return w
+}
+
+// locate finds the thread of an answer in a direct message with an agent: that of the answered message. It is called once the connector
+// is open, because who the bot is was not known before.
+func (w *writer) locate(ctx context.Context) {
+	w.located.Do(func() {
+		if w.conversation.Thread == "" && isTS(w.answers) && w.recent.isWithAgent(w.place.Channel) {
+			w.place.Thread = w.threadOf(ctx, w.conversation, w.answers)
+		}
+	})
+}
+
+// threadOf returns the thread for the answer to a message of a direct message with an agent: each message at the top opens one.
+func (r *replies) threadOf(ctx context.Context, place chat.Place, ts string) string {
+	if thread, known := r.recent.threads.Find(place.Channel + "/" + ts); known {
+		return thread
+	}
+	_, thread, err := r.base.Hub.Said(ctx, place.String(), ts)
+	if err != nil {
+		r.base.Log.Debug("read_thread_failed", "error", err)
+	}
+	return cmp.Or(thread, ts)
 }
 
 func (r *replies) noteFirst() {
@@ -95,6 +121,7 @@ func (w *writer) Working() {
 // showDraft shows what fits into one message. It returns the delay until the next call (0: it is complete), and if one is of use.
 func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duration, more bool) {
 	defer w.NoteEdit(w.times.edit)
+	w.locate(ctx)
 	text = trimPendingMention(split(text)[0])
 	if text == "" {
 		return 0, true
@@ -133,14 +160,19 @@ func (w *writer) Cancel() {
 	}
 	if w.base.Work.MayAnswer() {
 		w.deleteDraft(ctx)
+		w.release(ctx)
 	}
 	w.removed.Wait()
 }
 
 // adoptUnsent takes over the draft of an earlier process, if this answer has none, but nothing that the hub knows to be sent.
 func (w *writer) adoptUnsent(ctx context.Context) error {
-	if err := w.base.Work.Wait(ctx); err != nil || w.draft.ts != "" || !w.mayHaveStarted() {
+	if err := w.base.Work.Wait(ctx); err != nil {
 		return err
+	}
+	w.locate(ctx)
+	if w.draft.ts != "" || !w.mayHaveStarted() {
+		return nil
 	}
 	sent, err := w.findSent(ctx, false)
 	if err != nil {
@@ -162,29 +194,33 @@ func (w *writer) adoptUnsent(ctx context.Context) error {
 	return nil
 }
 
-func (w *writer) deleteDraft(ctx context.Context) {
+// deleteDraft returns false if Slack does not allow that.
+func (w *writer) deleteDraft(ctx context.Context) (deleted bool) {
 	if w.draft.streaming || w.draft.unsure { // one of an earlier process may be a stream
 		_ = w.draft.stopStream(ctx, w) // an unfinished stream cannot be deleted
 	}
-	if w.draft.ts != "" {
-		w.poster.remove(ctx, w.place.Channel, w.draft.ts)
-	}
+	deleted = w.draft.ts == "" || w.poster.remove(ctx, w.place.Channel, w.draft.ts)
 	w.draft = draft{}
+	return deleted
 }
 
 // Send sends one piece and returns the ts of its first message.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	w.Stop()
-	if channel.IsNotice(piece) {
-		w.answers = "" // it is no answer, so no draft is looked for
-	}
 	if err := w.base.Work.Wait(ctx); err != nil {
 		return "", err
+	}
+	w.locate(ctx)
+	if channel.IsNotice(piece) {
+		w.answers = "" // it is no answer, so no draft is looked for
 	}
 	id, err := w.deliver(ctx, piece)
 	if w.place != w.conversation && slices.Contains(noReplyCodes, codeOf(err)) { // e.g. the answered message was deleted
 		w.place = w.conversation
 		id, err = w.deliver(ctx, piece)
+	}
+	if err == nil || isPermanent(err) {
+		w.release(ctx)
 	}
 	switch {
 	case err == nil:
@@ -231,7 +267,9 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, e
 		if code := codeOf(err); !slices.Contains(noEditCodes, code) && !slices.Contains(tooLongCodes, code) {
 			return ts, err
 		}
-		w.deleteDraft(ctx)
+		if w.recent.isStopped(w.place.Channel, ts) || !w.deleteDraft(ctx) { // else people would see it twice
+			return ts, nil
+		}
 	}
 	return w.poster.post(ctx, w.api.write, w.place, piece.Text, m, buttons, under)
 }

@@ -40,15 +40,21 @@ var methods = map[string]struct {
 	"chat.stopStream":       {(*Server).stopStream, "chat:write"},
 	// assistant:write is accepted too "for the time being" (reference/methods/assistant.threads.setStatus).
 	"assistant.threads.setStatus": {(*Server).setStatus, "chat:write"},
-	"conversations.info":          {(*Server).conversationInfo, ":read"},
-	"conversations.history":       {(*Server).conversationHistory, ":history"},
-	"conversations.replies":       {(*Server).conversationReplies, ":history"},
-	"files.info":                  {(*Server).fileInfo, "files:read"},
-	"users.conversations":         {(*Server).conversationsLocked, ":read"},
-	"users.info":                  {(*Server).userInfo, "users:read"},
-	"users.list":                  {(*Server).usersLocked, "users:read"},
-	"reactions.add":               {(*Server).addReaction, "reactions:write"},
-	"reactions.remove":            {(*Server).removeReaction, "reactions:write"},
+
+	"assistant.threads.setSuggestedPrompts": {(*Server).setPrompts, "assistant:write"},
+
+	"agents.sessions.rename":    {(*Server).renameSession, "chat:write"},
+	"agents.sessions.setStatus": {(*Server).setSessionStatus, "chat:write"},
+
+	"conversations.info":    {(*Server).conversationInfo, ":read"},
+	"conversations.history": {(*Server).conversationHistory, ":history"},
+	"conversations.replies": {(*Server).conversationReplies, ":history"},
+	"files.info":            {(*Server).fileInfo, "files:read"},
+	"users.conversations":   {(*Server).conversationsLocked, ":read"},
+	"users.info":            {(*Server).userInfo, "users:read"},
+	"users.list":            {(*Server).usersLocked, "users:read"},
+	"reactions.add":         {(*Server).addReaction, "reactions:write"},
+	"reactions.remove":      {(*Server).removeReaction, "reactions:write"},
 }
 
 // refusal returns an error response. What handles a request panics with it.
