@@ -74,7 +74,7 @@ func openConnectors(s *config.Settings, r *readers, dashboard bool, log *slog.Lo
 	}
 	if bot != "" {
 		connector, err := slack.New(slack.Options{
-			BotToken: bot, AppToken: app, APIBase: s.Slack.APIBase, Working: s.Slack.Working, ReplyIn: s.Slack.ReplyIn,
+			BotToken: bot, AppToken: app, APIBase: s.Slack.APIBase, Working: s.Slack.Working, ReplyIn: s.Slack.ReplyIn, Direct: s.Slack.Direct,
 			AttachmentTokens: s.AttachmentTokens, Pictures: s.Pictures, Voice: r.voice, PDF: r.pdf, CatchUp: catchUp, Log: log,
 		})
 		if err != nil {

@@ -29,18 +29,20 @@ type tier struct {
 // waits. chat.postMessage has a special tier: several hundred messages a minute, with one a second in a channel, of which
 // Slack allows bursts.
 var tiers = map[string]tier{
-	"chat.appendStream":     {limit: 100, background: 100, spread: true},
-	"chat.startStream":      {limit: 20, background: 20},
-	"chat.postMessage":      {limit: 200, background: 100, local: true},
-	"chat.stopStream":       {limit: 20, background: 10},
-	"chat.update":           {limit: 50, background: 25, spread: true},
-	"conversations.history": {limit: 50, background: 25},
-	"conversations.info":    {limit: 50, background: 25},
-	"conversations.replies": {limit: 50, background: 25},
-	"files.info":            {limit: 100, background: 50},
-	"users.conversations":   {limit: 50, background: 25},
-	"users.info":            {limit: 100, background: 50},
-	"users.list":            {limit: 20, background: 10},
+	"agents.sessions.setStatus":             {limit: 50, background: 25},
+	"assistant.threads.setSuggestedPrompts": {limit: 100, background: 100},
+	"chat.appendStream":                     {limit: 100, background: 100, spread: true},
+	"chat.startStream":                      {limit: 20, background: 20},
+	"chat.postMessage":                      {limit: 200, background: 100, local: true},
+	"chat.stopStream":                       {limit: 20, background: 10},
+	"chat.update":                           {limit: 50, background: 25, spread: true},
+	"conversations.history":                 {limit: 50, background: 25},
+	"conversations.info":                    {limit: 50, background: 25},
+	"conversations.replies":                 {limit: 50, background: 25},
+	"files.info":                            {limit: 100, background: 50},
+	"users.conversations":                   {limit: 50, background: 25},
+	"users.info":                            {limit: 100, background: 50},
+	"users.list":                            {limit: 20, background: 10},
 }
 
 const (

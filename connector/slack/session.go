@@ -12,7 +12,6 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
-	"cairn/channel"
 	"cairn/chat"
 	"cairn/connector/platform"
 )
@@ -61,10 +60,11 @@ func (s *sessions) begin(ctx context.Context, conversation string, thread chat.P
 		if err != nil {
 			s.base.Log.Debug("read_title_failed", "error", err)
 		}
-		title = channel.Clip(strings.Join(strings.Fields(said), " "), maxTitle)
+		title = platform.Short(strings.Join(strings.Fields(said), " "), maxTitle)
 	}
 	s.busy.Set(thread.String(), answers)
-	_, err := s.api.once.SetAgentSessionStatusContext(ctx, slackgo.AgentSessionSetStatusParameters{
+	// Half of the rate limit is left to the ends of sessions.
+	_, err := s.api.once.SetAgentSessionStatusContext(background(ctx, nil), slackgo.AgentSessionSetStatusParameters{
 		ChannelID: thread.Channel, ThreadTS: thread.Thread, Status: slackgo.AgentSessionStatusProcessing, Title: title, InitiatorUserID: person,
 	})
 	s.refused.note(err)

@@ -24,7 +24,7 @@ func (w *writer) showWorking(ctx context.Context) {
 	if session && w.isSeen() {
 		return
 	}
-	status := w.working == workingStatus && !session && w.isSeen() && w.status(ctx)
+	status := w.working == workingStatus && !w.sessions.exist() && w.isSeen() && w.status(ctx)
 	if !status && (w.working == workingOff || !w.react(ctx)) {
 		return
 	}
