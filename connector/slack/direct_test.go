@@ -1,0 +1,145 @@
+// Direct messages with an agent, which consist of threads.
+
+package slack
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"cairn/testkit/check"
+	"cairn/testkit/slacktest"
+)
+
+// talk is a direct message of ann with an agent, or another app.
+type talk struct {
+	*rig
+	dm, ann, name string
+}
+
+func newTalk(t *testing.T, o slacktest.Options, direct string) *talk {
+	t.Helper()
+	r, _, ann := town(t, o, answerN)
+	r.opts.ReplyIn = replyAuto
+	r.opts.Direct = direct
+	r.begin()
+	d := &talk{rig: r, dm: r.w.DM(ann), ann: ann}
+	d.name = conversation(d.dm)
+	return d
+}
+
+// say has ann write something, in a thread or, if that is empty, at the top.
+func (d *talk) say(thread, text string) (ts string) {
+	return d.w.Say(slacktest.Post{Channel: d.dm, User: d.ann, Thread: thread, Text: text})
+}
+
+// answeredIn waits for the n-th answer, in a thread.
+func (d *talk) answeredIn(n int, thread string) {
+	d.T.Helper()
+	answer := fmt.Sprint("answer ", n)
+	d.eventually(answer, func() bool { return strings.HasSuffix(strings.Join(d.botTexts(d.dm), " "), answer) })
+	d.inThread(d.dm, thread, answer)
+	d.Idle(d.name)
+}
+
+func TestADirectMessageWithAnAgentIsOneConversation(t *testing.T) {
+	d := newTalk(t, slacktest.Options{Agent: true}, "")
+	first := d.say("", "my cat is Tom")
+	d.answeredIn(1, first)
+	second := d.say("", "and my dog Rex")
+	d.answeredIn(2, second)
+	d.say(first, "who is Tom?")
+	d.answeredIn(3, first)
+	d.stored(d.name, "user: my cat is Tom", "assistant: answer 1", "user: and my dog Rex", "assistant: answer 2", "user: who is Tom?", "assistant: answer 3")
+	check.Contains(t, "what the model is shown", fmt.Sprint(d.Model.Requests()[2].Messages), "my dog Rex", "replying to #1")
+	check.Equal(t, "how a command is written", d.connector.Spell(d.name, "/help"), "@app /help")
+	d.say(first, "/memories")
+	d.inThread(d.dm, first, "memor")
+	command := d.say("", "/memories")
+	d.eventually("the other command is answered", func() bool { return len(d.botMessages(d.dm)) == 5 })
+	check.Equal(t, "the thread of its answer", d.botMessages(d.dm)[4].Thread, command)
+
+	d.w.Delete(d.dm, first) // its replies stay
+	d.stored(d.name, "assistant: answer 1", "user: and my dog Rex", "assistant: answer 2", "user: who is Tom?", "assistant: answer 3")
+	d.say(first, "and now?")
+	d.answeredIn(4, first)
+}
+
+// The thread of a question is on disk, because what is cached does not survive a restart.
+func TestAnAgentAnswersInTheThreadAfterARestart(t *testing.T) {
+	r, letGo := thinkingAs(t, slacktest.Options{Agent: true})
+	r.begin()
+	d := &talk{rig: r, ann: r.w.AddUser("ann")}
+	d.dm = r.w.DM(d.ann)
+	d.name = conversation(d.dm)
+	root := d.say("", "first")
+	letGo()
+	d.answeredIn(1, root)
+	d.say(root, "second")
+	r.eventually("it thinks", func() bool { return len(r.Model.Requests()) == 2 })
+	r.end()
+	r.begin()
+	go letGo()
+	d.answeredIn(3, root)
+	check.Equal(t, "sessions that Slack shows as busy", r.w.Processing(), 0)
+}
+
+func TestWhatAnAgentMissedInThreadsIsRead(t *testing.T) {
+	d := newTalk(t, slacktest.Options{Agent: true}, "")
+	const roots = 50
+	var all []string
+	for n := range roots {
+		all = append(all, d.w.Say(slacktest.Post{Channel: d.dm, User: d.ann, Text: fmt.Sprint("root ", n), Untold: true}))
+	}
+	root := d.say("", "hello")
+	d.answeredIn(1, root)
+	d.end()
+	var missed []string
+	for n, thread := range all {
+		missed = append(missed, fmt.Sprint("missed ", n))
+		d.w.Say(slacktest.Post{Channel: d.dm, User: d.ann, Thread: thread, Text: missed[n], Untold: true})
+	}
+	d.begin()
+	d.eventually("all is read", func() bool {
+		read := 0
+		for _, m := range d.Transcript(d.name) {
+			if strings.HasPrefix(m.Text, "missed ") {
+				read++
+			}
+		}
+		return read == roots
+	})
+	d.Idle(d.name)
+	var read []string
+	for _, m := range d.Transcript(d.name) {
+		if strings.HasPrefix(m.Text, "missed ") {
+			read = append(read, m.Text)
+		}
+	}
+	check.EqualAll(t, "what was missed, in order", read, missed)
+	check.Equal(t, "the thread of the answer", d.botMessages(d.dm)[1].Thread, all[roots-1])
+}
+
+func TestThreadsOfADirectMessageMayBeConversations(t *testing.T) {
+	d := newTalk(t, slacktest.Options{Agent: true}, directThreads)
+	first := d.say("", "my cat is Tom")
+	d.answeredIn(1, first)
+	d.say(first, "who is Tom?")
+	d.answeredIn(2, first)
+	second := d.say("", "hello")
+	d.answeredIn(3, second)
+	d.stored(conversation(d.dm, first), "user: who is Tom?", "assistant: answer 2")
+	d.stored(d.name, "user: my cat is Tom", "assistant: answer 1", "user: hello", "assistant: answer 3")
+}
+
+func TestADirectMessageWithAnotherAppIsAsBefore(t *testing.T) {
+	d := newTalk(t, slacktest.Options{}, "")
+	first := d.say("", "my cat is Tom")
+	d.answeredIn(1, "")
+	d.say(first, "who is Tom?")
+	d.answeredIn(2, first)
+	d.stored(conversation(d.dm, first), "user: who is Tom?", "assistant: answer 2")
+	d.stored(d.name, "user: my cat is Tom", "assistant: answer 1")
+	check.Equal(t, "how a command is written", d.connector.Spell(d.name, "/help"), "/cairn help")
+	check.Len(t, "calls for a session", d.w.Calls(setSession), 0)
+}
