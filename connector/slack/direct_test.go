@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/testkit/check"
 	"cairn/testkit/slacktest"
@@ -85,7 +86,12 @@ func TestAnAgentAnswersInTheThreadAfterARestart(t *testing.T) {
 }
 
 func TestWhatAnAgentMissedInThreadsIsRead(t *testing.T) {
-	d := newTalk(t, slacktest.Options{Agent: true}, "")
+	const minute = time.Second // a short one: Slack lets an app read 50 threads in a long one
+	r, _, ann := town(t, slacktest.Options{Agent: true, Minute: minute}, answerN)
+	r.tune = func(s *Slack) { s.api.gates.window = minute + 100*time.Millisecond }
+	r.begin()
+	d := &talk{rig: r, dm: r.w.DM(ann), ann: ann}
+	d.name = conversation(d.dm)
 	const roots = 50
 	var all []string
 	for n := range roots {
