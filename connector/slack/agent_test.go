@@ -4,6 +4,7 @@ package slack
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -233,4 +234,48 @@ func TestTheEndOfASessionIsTriedAgain(t *testing.T) {
 	r.answered(q.channel, "answer 1")
 	r.status(q.channel, q.thread, slackgo.AgentSessionStatusActive)
 	check.Len(t, "calls, all but the first of them for the end", r.w.Calls(setSession), 5)
+}
+
+func TestAnAgentSuggestsWhatToWrite(t *testing.T) {
+	var manifest struct {
+		Features struct {
+			Agent slackgo.AgentView `json:"agent_view"`
+		}
+	}
+	check.NoError(t, json.Unmarshal(manifestJSON, &manifest))
+	agent := manifest.Features.Agent
+	check.That(t, len([]rune(agent.AgentDescription)) <= 300, "the description has more than 300 characters")
+	for i, text := range []string{textAbilities, textMemories, textLast} {
+		check.Equal(t, "a prompt of the manifest", agent.SuggestedPrompts[i], slackgo.ManifestSuggestedPrompt{Title: text, Message: text})
+	}
+	const method = "assistant.threads.setSuggestedPrompts"
+	for claim, c := range map[string]struct {
+		agent    bool
+		language string
+		calls    int
+	}{
+		"in the language that is spoken":  {true, "de", 1},
+		"as the manifest, if it can":      {true, "en", 0},
+		"if it is an agent, and not else": {false, "de", 0},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			r, _, ann := town(t, slacktest.Options{Agent: c.agent}, answerN)
+			r.Language = c.language
+			r.begin()
+			r.w.Open(ann, "home")
+			r.w.Open(ann, "messages")
+			dm := r.w.DM(ann)
+			r.w.Say(slacktest.Post{Channel: dm, User: ann, Text: "hello"})
+			r.eventually("an answer", func() bool { return len(r.botTexts(dm)) == 1 })
+			r.end() // what was started is done
+			check.Len(t, "calls", r.w.Calls(method), c.calls)
+			var titles []string
+			for _, p := range r.w.Prompts(dm) {
+				titles = append(titles, p.Title)
+			}
+			if c.calls > 0 {
+				check.EqualAll(t, "the prompts", titles, []string{"Was kannst du?", "Was weißt du noch über mich?", "Wo waren wir stehen geblieben?"})
+			}
+		})
+	}
 }

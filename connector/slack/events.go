@@ -43,6 +43,9 @@ func (q *events) add(payload json.RawMessage, ack func()) {
 		q.queue.Add(e.Channel, e, q.handle)
 		return
 	}
+	if e.Type == "app_home_opened" {
+		q.onHome(e.message)
+	}
 	if slices.Contains(renames, e.Type) {
 		q.names.noteRename(payload)
 	}
@@ -51,6 +54,13 @@ func (q *events) add(payload json.RawMessage, ack func()) {
 		return
 	}
 	q.queue.Add(e.Channel, e, q.handle)
+}
+
+// onHome handles that somebody has opened a tab of App Home.
+func (q *events) onHome(e message) {
+	if e.Tab == tabMessages {
+		q.commands.sessions.suggest(e.Channel)
+	}
 }
 
 // handle handles queued events of one channel in order.

@@ -22,9 +22,10 @@ type sessions struct {
 	api  *api
 	self *self
 
-	refused  refusal        // of agents.sessions.setStatus
-	wordless refusal        // of assistant.threads.setStatus
-	busy     platform.Cache // the answered message, by thread: of one that has been answered there lately, a title would not count
+	refused    refusal        // of agents.sessions.setStatus
+	wordless   refusal        // of assistant.threads.setStatus
+	promptless refusal        // of assistant.threads.setSuggestedPrompts
+	busy       platform.Cache // the answered message, by thread: of one that has been answered there lately, a title would not count
 }
 
 // refusal remembers that Slack refuses a method to the app, so that it is not called for each answer. It is safe for concurrent use.
