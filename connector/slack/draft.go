@@ -60,7 +60,7 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 
 // start shows the first text: in the draft of an earlier process, in a stream, or in a new message.
 func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
-	if w.mayHaveStarted() {
+	if w.mayHaveStarted() && !w.looked {
 		looking, done := context.WithCancel(ctx)
 		defer context.AfterFunc(w.Live, done)() // the finished text looks itself, before others
 		defer done()
@@ -68,7 +68,10 @@ func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
 		if err != nil {
 			return err
 		}
-		d.adopt(sent, w)
+		w.adopt(ctx, sent)
+		if len(w.full) > 0 {
+			return nil // text is that of the first of them
+		}
 		if d.ts != "" {
 			return d.show(ctx, w, text)
 		}
@@ -133,17 +136,22 @@ func (d *draft) startStream(ctx context.Context, w *writer, text string) (starte
 	return false, err
 }
 
-// adopt takes over the unfinished draft that an earlier process left for the same message.
-func (d *draft) adopt(sent []message, w *writer) {
-	for _, o := range sent {
-		m := o.Metadata.Mark
-		unfinished := o.marked() && m.Reply == "" && m.Answers == w.answers
-		unmarked := o.Metadata.Type == "" && w.place.Thread != "" && isTS(w.answers)
-		if (unfinished || unmarked) && w.recent.claim(w.place.Channel, o.TS, w.answers) {
-			*d = draft{ts: o.TS, unsure: true}
-			return
-		}
+// end ends a stream whose message has all of its piece: Slack limits the text of a stream, and so does an edit.
+func (d *draft) end(ctx context.Context, w *writer) error {
+	_, _, err := w.api.once.StopStreamContext(background(ctx, nil), w.place.Channel, d.ts, mark{Answers: w.answers}.option())
+	if err == nil || isPermanent(err) {
+		d.streaming = false
+		d.unsure = d.unsure || err != nil
+		w.busy.Store(err != nil)
 	}
+	if codeOf(err) == codeStopped {
+		w.stopped()
+		return err
+	}
+	if isPermanent(err) {
+		return nil
+	}
+	return err
 }
 
 // finish turns the draft into the first message of the reply, with buttons under it.

@@ -43,7 +43,9 @@ type writer struct {
 	answers      string     // ts of the last answered message
 	fresh        bool       // see Fresh
 	located      sync.Once  // see locate
-	draft        draft      // used only by the goroutine in showDraft, until it has ended; so is the next one
+	full         []draft    // the pieces before draft, each in a stream that has ended; used as draft is
+	draft        draft      // used only by the goroutine in showDraft, until it has ended; so are the next ones
+	looked       bool       // what an earlier process has left was looked for
 	retry        platform.Backoff
 	removed      sync.WaitGroup // of what shows that the bot is working
 	busy         atomic.Bool    // the session of the thread may say that the bot works on this reply
@@ -118,17 +120,13 @@ func (w *writer) Working() {
 	}
 }
 
-// showDraft shows what fits into one message. It returns the delay until the next call (0: it is complete), and if one is of use.
+// showDraft shows the text, as far as the piece that grows. It returns the delay until the next call (0: it is complete), and if one is of use.
 func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duration, more bool) {
 	defer w.NoteEdit(w.times.edit)
 	w.locate(ctx)
-	text = trimPendingMention(split(text)[0])
-	if text == "" {
-		return 0, true
-	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	err := w.draft.show(ctx, w, text)
+	err := w.showPieces(ctx, split(text))
 	wait, limited := rateLimit(err)
 	switch {
 	case err == nil, isPermanent(err):
@@ -142,13 +140,33 @@ func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duratio
 	return w.retry.Next(), !w.draft.lost // otherwise there might be two drafts
 }
 
+// showPieces shows a long answer in several streams, one after another. Other drafts show the first piece alone.
+func (w *writer) showPieces(ctx context.Context, pieces []string) error {
+	last := len(pieces) - 1
+	for len(w.full) < last {
+		err := w.draft.show(ctx, w, pieces[len(w.full)])
+		if err != nil || !w.draft.streaming || w.draft.unsure || w.Live.Err() != nil {
+			return err
+		}
+		if err := w.draft.end(ctx, w); err != nil {
+			return err
+		}
+		w.full = append(w.full, w.draft)
+		w.draft = draft{}
+	}
+	if text := trimPendingMention(pieces[last]); text != "" && len(w.full) == last {
+		return w.draft.show(ctx, w, text)
+	}
+	return nil
+}
+
 // trimPendingMention removes the ASCII characters after the last space, which may still become a mention of everyone.
 func trimPendingMention(text string) string {
 	text = strings.TrimRightFunc(text, func(r rune) bool { return r > ' ' && r <= unicode.MaxASCII })
 	return strings.TrimRight(text, " \n\t")
 }
 
-// Cancel deletes the draft, also that of an earlier process. It waits for that, or the next writer of the same answer would take it
+// Cancel deletes the drafts, also those of an earlier process. It waits for that, or the next writer of the same answer would take them
 // over.
 func (w *writer) Cancel() {
 	w.Stop()
@@ -159,49 +177,10 @@ func (w *writer) Cancel() {
 		w.base.Log.Debug("delete_draft_failed", "error", err)
 	}
 	if w.base.Work.MayAnswer() {
-		w.deleteDraft(ctx)
+		w.deleteDrafts(ctx)
 		w.release(ctx)
 	}
 	w.removed.Wait()
-}
-
-// adoptUnsent takes over the draft of an earlier process, if this answer has none, but nothing that the hub knows to be sent.
-func (w *writer) adoptUnsent(ctx context.Context) error {
-	if err := w.base.Work.Wait(ctx); err != nil {
-		return err
-	}
-	w.locate(ctx)
-	if w.draft.ts != "" || !w.mayHaveStarted() {
-		return nil
-	}
-	sent, err := w.findSent(ctx, false)
-	if err != nil {
-		return err
-	}
-	above := w.self.place(w.place.Channel, "")
-	for _, m := range sent {
-		_, sent, err := w.base.Hub.SentAs(ctx, w.place.String(), m.TS)
-		if err == nil && !sent {
-			_, sent, err = w.base.Hub.SentAs(ctx, above.String(), m.TS)
-		}
-		if err != nil {
-			return err
-		}
-		if w.draft.ts == "" && !sent && timeOf(m.TS).Before(w.since()) {
-			w.draft.adopt([]message{m}, w)
-		}
-	}
-	return nil
-}
-
-// deleteDraft returns false if Slack does not allow that.
-func (w *writer) deleteDraft(ctx context.Context) (deleted bool) {
-	if w.draft.streaming || w.draft.unsure { // one of an earlier process may be a stream
-		_ = w.draft.stopStream(ctx, w) // an unfinished stream cannot be deleted
-	}
-	deleted = w.draft.ts == "" || w.poster.remove(ctx, w.place.Channel, w.draft.ts)
-	w.draft = draft{}
-	return deleted
 }
 
 // Send sends one piece and returns the ts of its first message.
@@ -220,6 +199,9 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 		id, err = w.deliver(ctx, piece)
 	}
 	if err == nil || isPermanent(err) {
+		if piece.Part == piece.Parts-1 {
+			w.deleteDrafts(ctx) // of an earlier process whose answer was longer
+		}
 		w.release(ctx)
 	}
 	switch {
@@ -234,10 +216,55 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	return "", fmt.Errorf("post to Slack: %w", stopIfSetupError(w.base.Work, err))
 }
 
-// deliver sends a piece, unless it was sent already. The first one replaces the draft, but not one with buttons.
+// deliver sends a piece, unless it was sent already. It replaces its draft, but not if it has buttons.
 func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, err error) {
 	m := mark{Reply: piece.Reply, Part: piece.Part, Answers: w.answers}
-	var buttons, under []slackgo.BlockElement  // of a question; of an answer, which replaces the draft
+	buttons, under := w.buttons(piece)
+	replaces := len(buttons) == 0
+	if unsure := piece.Sending || w.next().lost; unsure || w.next().ts == "" && w.mayHaveStarted() && (piece.Part == 0 || !w.looked) {
+		sent, err := w.findSent(ctx, unsure)
+		if err != nil {
+			return "", err
+		}
+		for _, o := range sent {
+			if !w.poster.matchesMark(o, m, piece.Text) {
+				continue
+			}
+			if replaces && w.next().ts == "" && !o.marked() && w.place.Thread != "" { // it may be a stream that was not ended
+				*w.next() = draft{ts: o.TS, unsure: true}
+				break
+			}
+			if w.next().ts == o.TS {
+				w.shift()
+			}
+			return o.TS, nil
+		}
+		if replaces && w.next().ts == "" {
+			w.adopt(ctx, sent)
+		}
+	}
+	if d := w.next(); replaces && d.ts != "" {
+		ts = d.ts
+		err = d.finish(ctx, w, piece.Text, m, under)
+		if err == nil {
+			w.shift()
+		}
+		if code := codeOf(err); !slices.Contains(noEditCodes, code) && !slices.Contains(tooLongCodes, code) {
+			return ts, err
+		}
+		if w.recent.isStopped(w.place.Channel, ts) { // what people saw stays
+			w.shift()
+			return ts, nil
+		}
+		if !w.deleteDraft(ctx) { // people would see it twice
+			return ts, nil
+		}
+	}
+	return w.poster.post(ctx, w.api.write, w.place, piece.Text, m, buttons, under)
+}
+
+// buttons returns those of a question, and those under an answer, which replaces the draft.
+func (w *writer) buttons(piece channel.Piece) (buttons, under []slackgo.BlockElement) {
 	for _, b := range channel.Buttons(piece) { // in a thread they may be about the conversation above
 		button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: w.conversation.Thread, Beside: b.Beside})
 		if b.Beside {
@@ -246,36 +273,12 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, e
 			buttons = append(buttons, button)
 		}
 	}
-	replaces := piece.Part == 0 && len(buttons) == 0
-	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.mayHaveStarted() {
-		sent, err := w.findSent(ctx, unsure)
-		if err != nil {
-			return "", err
-		}
-		for _, o := range sent {
-			if w.poster.matchesMark(o, m, piece.Text) {
-				return o.TS, nil
-			}
-		}
-		if replaces && w.draft.ts == "" {
-			w.draft.adopt(sent, w)
-		}
-	}
-	if replaces && w.draft.ts != "" {
-		ts = w.draft.ts
-		err = w.draft.finish(ctx, w, piece.Text, m, under)
-		if code := codeOf(err); !slices.Contains(noEditCodes, code) && !slices.Contains(tooLongCodes, code) {
-			return ts, err
-		}
-		if w.recent.isStopped(w.place.Channel, ts) || !w.deleteDraft(ctx) { // else people would see it twice
-			return ts, nil
-		}
-	}
-	return w.poster.post(ctx, w.api.write, w.place, piece.Text, m, buttons, under)
+	return buttons, under
 }
 
 // findSent returns the bot's messages since the answered one; none if it may not read them, unless a piece may have been sent.
 func (w *writer) findSent(ctx context.Context, unsure bool) (sent []message, err error) {
+	w.looked = true
 	err = channel.Looking(ctx, func(ctx context.Context) (err error) {
 		sent, err = w.history.messagesSince(ctx, w.place, w.answers)
 		return err
