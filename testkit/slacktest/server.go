@@ -51,6 +51,9 @@ func (o *Options) fill() {
 	o.Minute = cmp.Or(o.Minute, time.Minute)
 	if o.Scopes == nil {
 		o.Scopes = allScopes
+		if o.Agent {
+			o.Scopes = append(slices.Clip(o.Scopes), "assistant:write")
+		}
 	}
 	if o.Redeliver == nil {
 		o.Redeliver = []time.Duration{0, time.Minute, 5 * time.Minute}

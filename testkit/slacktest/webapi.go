@@ -175,9 +175,9 @@ func (s *Server) authTest(args) answer {
 	}
 }
 
-// allScopes are the token's scopes if the test sets none.
+// allScopes are the token's scopes if the test sets none, with assistant:write for an agent.
 var allScopes = []string{
-	"app_mentions:read", "assistant:write", "channels:history", "channels:read", "chat:write", "commands", "files:read",
+	"app_mentions:read", "channels:history", "channels:read", "chat:write", "commands", "files:read",
 	"files:write", "groups:history", "groups:read", "im:history", "im:read", "im:write", "mpim:history", "mpim:read",
 	"mpim:write", "reactions:read", "reactions:write", "users:read",
 }
