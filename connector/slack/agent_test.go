@@ -168,6 +168,18 @@ func TestAStopKeepsWhatWasShown(t *testing.T) {
 	}
 }
 
+func TestAnAgentWithoutTheEventOfTheButtonSaysSo(t *testing.T) {
+	r, letGo := thinkingAs(t, slacktest.Options{Agent: true, Unsubscribed: true})
+	r.begin()
+	general, ann := r.place()
+	for n := range 2 {
+		r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+		letGo()
+		r.awaitAnswers(general, n+1)
+	}
+	check.Equal(t, "how often the log tells of it", strings.Count(r.Log.String(), "msg=stop_button_missing"), 1)
+}
+
 // While it thinks there is no stream yet.
 func TestAStopBeforeTheFirstWord(t *testing.T) {
 	r, _ := thinkingAs(t, slacktest.Options{Agent: true})

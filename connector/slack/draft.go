@@ -171,6 +171,9 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark, unde
 			w.busy.Store(false)
 			return nil
 		}
+		if codeOf(err) == codeStopped { // its event may have come to another process
+			w.recent.noteStopped(w.place.Channel, d.ts)
+		}
 		w.base.Log.Debug("stop_stream_failed", "error", err)
 	}
 	_, err := w.poster.write(ctx, w.api.write, w.place.Channel, d.ts, text, under, metadata)

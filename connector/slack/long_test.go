@@ -130,7 +130,9 @@ func TestAStopInALaterMessageOfAnAnswer(t *testing.T) {
 	r.opts.ReplyIn = replyAuto
 	r.begin()
 	asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "tell me a story"})
-	open := func() int { return slices.IndexFunc(r.botMessages(general), func(m slacktest.Message) bool { return m.Streaming }) }
+	open := func() int {
+		return slices.IndexFunc(r.botMessages(general), func(m slacktest.Message) bool { return m.Streaming })
+	}
 	r.eventually("the third message grows", func() bool { return open() == 2 })
 	r.w.StopSession(general, asked, ann)
 	shown := r.botMessages(general)

@@ -25,6 +25,7 @@ type sessions struct {
 	refused    refusal        // of agents.sessions.setStatus
 	wordless   refusal        // of assistant.threads.setStatus
 	promptless refusal        // of assistant.threads.setSuggestedPrompts
+	warned     atomic.Bool    // that the event of the stop button is missing
 	busy       platform.Cache // the answered message, by thread: of one that has been answered there lately, a title would not count
 }
 
@@ -48,6 +49,9 @@ func (r *refusal) note(err error) (refused bool) {
 // exist reports whether the app has sessions, as far as is known.
 func (s *sessions) exist() bool { return s.self.agent && !s.refused.holds() }
 
+// unsubscribed is Slack's warning that it shows no stop button (reference/events/agent_session_stopped).
+const unsubscribed = "missing_agent_session_stopped_event_subscription"
+
 const maxTitle = 60 // characters of a title; Slack accepts 200
 
 // begin shows that the bot works in a thread. It returns false if Slack does not show that.
@@ -65,10 +69,13 @@ func (s *sessions) begin(ctx context.Context, conversation string, thread chat.P
 	}
 	s.busy.Set(thread.String(), answers)
 	// Half of the rate limit is left to the ends of sessions.
-	_, err := s.api.once.SetAgentSessionStatusContext(background(ctx, nil), slackgo.AgentSessionSetStatusParameters{
+	set, err := s.api.once.SetAgentSessionStatusContext(background(ctx, nil), slackgo.AgentSessionSetStatusParameters{
 		ChannelID: thread.Channel, ThreadTS: thread.Thread, Status: slackgo.AgentSessionStatusProcessing, Title: title, InitiatorUserID: person,
 	})
 	s.refused.note(err)
+	if err == nil && slices.Contains(strings.Split(set.Warning, ","), unsubscribed) && !s.warned.Swap(true) {
+		s.base.Log.Warn("stop_button_missing", "problem", "the app does not get the event agent_session_stopped", "remedy", clickStop)
+	}
 	return err == nil || mayHaveTakenEffect(err)
 }
 
