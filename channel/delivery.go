@@ -77,7 +77,7 @@ func (h *Hub) WasAddressed(ctx context.Context, name, id string) (bool, error) {
 }
 
 // Said returns the text of a message of a person, by its platform id, and that of the message it replies to; empty if it is unknown.
-func (h *Hub) Said(ctx context.Context, name, id string) (text, replyTo string, err error) {
+func Said(ctx context.Context, h *Hub, name, id string) (text, replyTo string, err error) {
 	records, err := h.stored(ctx, name)
 	if records == nil {
 		return "", "", err

@@ -12,6 +12,7 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
+	"cairn/channel"
 	"cairn/chat"
 	"cairn/connector/platform"
 )
@@ -61,7 +62,7 @@ func (s *sessions) begin(ctx context.Context, conversation string, thread chat.P
 	}
 	title := ""
 	if _, known := s.busy.Find(thread.String()); !known {
-		said, _, err := s.base.Hub.Said(ctx, conversation, answers)
+		said, _, err := channel.Said(ctx, s.base.Hub, conversation, answers)
 		if err != nil {
 			s.base.Log.Debug("read_title_failed", "error", err)
 		}

@@ -81,7 +81,7 @@ func (r *replies) threadOf(ctx context.Context, place chat.Place, ts string) str
 	if thread, known := r.recent.threads.Find(place.Channel + "/" + ts); known {
 		return thread
 	}
-	_, thread, err := r.base.Hub.Said(ctx, place.String(), ts)
+	_, thread, err := channel.Said(ctx, r.base.Hub, place.String(), ts)
 	if err != nil {
 		r.base.Log.Debug("read_thread_failed", "error", err)
 	}
