@@ -149,3 +149,26 @@ func TestADirectMessageWithAnotherAppIsAsBefore(t *testing.T) {
 	check.Equal(t, "how a command is written", d.connector.Spell(d.name, "/help"), "/cairn help")
 	check.Len(t, "calls for a session", d.w.Calls(setSession), 0)
 }
+
+// A thread may hang on a message so far back that nobody reads it: what is written there is not taken for deleted.
+func TestAReplyInAnOldThreadIsNotTakenForDeleted(t *testing.T) {
+	d := newTalk(t, slacktest.Options{Agent: true}, "")
+	old := d.w.Say(slacktest.Post{Channel: d.dm, User: d.ann, Text: "old", Untold: true})
+	for n := range pageSize + 1 {
+		d.w.Say(slacktest.Post{Channel: d.dm, User: d.ann, Text: fmt.Sprint("root ", n), Untold: true})
+	}
+	d.say(old, "my cat is Tom")
+	d.answeredIn(1, old)
+	before := len(d.Transcript(d.name))
+	d.end()
+	d.Age()
+	calls := len(d.w.Calls("conversations.history"))
+	d.begin()
+	d.eventually("the history is read", func() bool { return len(d.w.Calls("conversations.history")) > calls })
+	d.Idle(d.name)
+	check.Equal(t, "messages", len(d.Transcript(d.name)), before)
+	check.Lacks(t, "the log", d.Log.String(), "missed_deletions_applied")
+	d.say(old, "who is Tom?")
+	d.answeredIn(2, old)
+	check.Contains(t, "what the model is shown", fmt.Sprint(d.Model.Requests()[1].Messages), "my cat is Tom")
+}

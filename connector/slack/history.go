@@ -154,7 +154,9 @@ func (h *history) readAfter(ctx context.Context, place chat.Place, missed string
 			gap.sort()
 		}
 		gap.next = found.next
-		gap.unreadable = gap.unreadable || found.unreadable
+		// Of a direct message with an agent, threads further back are not read: what lacks may be there.
+		further := gap.complete && found.next != "" && h.recent.isOne(place.Channel)
+		gap.unreadable = gap.unreadable || found.unreadable || further
 	}
 	gap.next = gap.dropped
 	return nil
