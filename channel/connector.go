@@ -124,6 +124,7 @@ type Page struct {
 	Messages []Inbound
 	There    []string // ids of all messages of the page; nil: unknown
 	Gone     []string // of There, the deleted messages that left a trace because something hangs on them
+	TopOnly  bool     // There may lack messages that reply to others
 	Last     string   // the id to continue from
 	More     bool     // there is more to read after Last
 }

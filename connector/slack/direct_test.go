@@ -172,3 +172,26 @@ func TestAReplyInAnOldThreadIsNotTakenForDeleted(t *testing.T) {
 	d.answeredIn(2, old)
 	check.Contains(t, "what the model is shown", fmt.Sprint(d.Model.Requests()[1].Messages), "my cat is Tom")
 }
+
+// Another setting, or an app that is no agent any more, reads no threads: what was said there stays.
+func TestThreadsAreNotTakenForDeletedAfterAChangeOfSettings(t *testing.T) {
+	d := newTalk(t, slacktest.Options{Agent: true}, "")
+	root := d.say("", "my cat is Tom")
+	d.answeredIn(1, root)
+	d.say(root, "and my dog Rex")
+	d.answeredIn(2, root)
+	gone := d.say("", "the launch is on Friday")
+	d.answeredIn(3, gone)
+	want := []string{"user: my cat is Tom", "assistant: answer 1", "user: and my dog Rex", "assistant: answer 2", "user: the launch is on Friday", "assistant: answer 3"}
+	d.stored(d.name, want...)
+	for _, direct := range []string{directThreads, ""} {
+		d.end()
+		d.Age()
+		d.opts.Direct = direct
+		calls := len(d.w.Calls("conversations.history"))
+		d.begin()
+		d.eventually("the history is read", func() bool { return len(d.w.Calls("conversations.history")) > calls })
+		d.Idle(d.name)
+		d.stored(d.name, want...)
+	}
+}

@@ -84,6 +84,8 @@ func (h *history) inbound(place chat.Place, found pages) channel.Page {
 	if found.unreadable {
 		p.There = nil
 	}
+	// A direct message may have been one with an agent, and threads of it, too.
+	p.TopOnly = place.Direct() && place.Thread == "" && (found.topOnly || !h.recent.isOne(place.Channel))
 	return p
 }
 
@@ -154,9 +156,8 @@ func (h *history) readAfter(ctx context.Context, place chat.Place, missed string
 			gap.sort()
 		}
 		gap.next = found.next
-		// Of a direct message with an agent, threads further back are not read: what lacks may be there.
-		further := gap.complete && found.next != "" && h.recent.isOne(place.Channel)
-		gap.unreadable = gap.unreadable || found.unreadable || further
+		gap.unreadable = gap.unreadable || found.unreadable
+		gap.topOnly = gap.complete && found.next != "" // of a direct message with an agent: it may have threads further back
 	}
 	gap.next = gap.dropped
 	return nil
@@ -207,6 +208,7 @@ type pages struct {
 	messages   []message
 	next       string // where there are more messages; empty: nowhere
 	unreadable bool   // a message could not be decoded
+	topOnly    bool   // not all threads have been looked at
 }
 
 // page reads one page of a channel, newest first, or of a thread, oldest first and after the one at its top.
