@@ -178,7 +178,7 @@ func TestThreadsAreNotTakenForDeletedAfterAChangeOfSettings(t *testing.T) {
 	d := newTalk(t, slacktest.Options{Agent: true}, "")
 	root := d.say("", "my cat is Tom")
 	d.answeredIn(1, root)
-	d.say(root, "and my dog Rex")
+	reply := d.say(root, "and my dog Rex")
 	d.answeredIn(2, root)
 	gone := d.say("", "the launch is on Friday")
 	d.answeredIn(3, gone)
@@ -194,4 +194,25 @@ func TestThreadsAreNotTakenForDeletedAfterAChangeOfSettings(t *testing.T) {
 		d.Idle(d.name)
 		d.stored(d.name, want...)
 	}
+
+	d.end()
+	d.opts.Direct = directThreads
+	d.begin()
+	d.w.Edit(d.dm, reply, "and my dog Max")
+	want[2] = "user: and my dog Max"
+	d.stored(d.name, want...)
+	later := d.say(gone, "on Monday")
+	d.answeredIn(4, gone)
+	check.Len(t, "answers", d.botTexts(d.dm), 4)
+	d.w.Delete(d.dm, reply)
+	d.stored(d.name, append(want[:2:2], want[3:]...)...)
+	d.end()
+	d.opts.Direct = ""
+	d.begin()
+	d.say("", "hello")
+	d.eventually("the next answer", func() bool { return len(d.botTexts(d.dm)) == 5 })
+	d.w.Edit(d.dm, later, "on Tuesday")
+	d.stored(conversation(d.dm, gone), "user: on Tuesday", "assistant: answer 4")
+	d.w.Delete(d.dm, later)
+	d.stored(conversation(d.dm, gone), "assistant: answer 4")
 }

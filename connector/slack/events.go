@@ -194,7 +194,13 @@ func (q *events) edited(ctx context.Context, m message) (store func() error) {
 	limited, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	in.Text = q.names.resolveNames(limited, in.Text)
-	return func() error { return q.base.Hub.Edit(ctx, place.String(), in) }
+	return func() error {
+		name, err := q.whereIs(ctx, place, in.ID)
+		if err != nil {
+			return err
+		}
+		return q.base.Hub.Edit(ctx, name, in)
+	}
 }
 
 // sameFiles compares the files of two versions of a message; a deleted one gets another mode.
@@ -207,14 +213,27 @@ func (q *events) deletion(ctx context.Context, channelID string, m message) (sto
 	q.recent.noteDeletion(channelID, m.TS)
 	place := q.recent.placeOf(channelID, m)
 	return func() error {
-		name := place.String()
-		if place.Thread == "" {
-			var err error
-			name, err = channel.WhereIs(ctx, q.base.Hub, name, m.TS)
-			if err != nil {
-				return err
-			}
+		name, err := q.whereIs(ctx, place, m.TS)
+		if err != nil {
+			return err
 		}
 		return q.base.Hub.Delete(ctx, name, m.TS)
 	}
+}
+
+// whereIs returns the conversation of a message whose place is known by an event, which may leave the thread out. That of a direct
+// message depends on the settings, and on whether the app was an agent, when it arrived.
+func (q *events) whereIs(ctx context.Context, place chat.Place, ts string) (name string, err error) {
+	if place.Thread != "" && !place.Direct() {
+		return place.String(), nil
+	}
+	name, err = channel.WhereIs(ctx, q.base.Hub, above(place), ts)
+	if err != nil || place.Thread == "" || name != above(place) {
+		return name, err
+	}
+	isAbove, err := channel.Has(ctx, q.base.Hub, name, ts)
+	if err != nil || isAbove {
+		return name, err
+	}
+	return place.String(), nil
 }

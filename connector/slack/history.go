@@ -53,7 +53,7 @@ func (h *history) History(ctx context.Context, conversation string, request chan
 	}
 	switch code := codeOf(err); {
 	case err == nil:
-		return h.inbound(place, found), nil
+		return h.inbound(ctx, place, found), nil
 	case isPermanent(err) && code != "invalid_cursor", code == "missing_scope": // it can never be read
 		return p, fmt.Errorf("read the history: %w: %w", channel.ErrGone, err)
 	}
@@ -61,7 +61,7 @@ func (h *history) History(ctx context.Context, conversation string, request chan
 }
 
 // inbound converts what was found of a place.
-func (h *history) inbound(place chat.Place, found pages) channel.Page {
+func (h *history) inbound(ctx context.Context, place chat.Place, found pages) channel.Page {
 	p := channel.Page{More: found.next != "", There: []string{}}
 	for _, m := range found.messages {
 		if m.TS == place.Thread {
@@ -74,7 +74,7 @@ func (h *history) inbound(place chat.Place, found pages) channel.Page {
 		}
 		at := h.recent.placeOf(place.Channel, m)
 		m, there := h.recent.current(place.Channel, m)
-		if in, relevant := h.translator.inbound(at, m); relevant && there && at == place && !platform.IsCommand(in) {
+		if in, relevant := h.translator.inbound(at, m); relevant && there && at == place && !platform.IsCommand(in) && !h.isElsewhere(ctx, place, m) {
 			if m.Edited != nil {
 				in.Edited = timeOf(m.Edited.TS)
 			}

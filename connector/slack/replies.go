@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 
+	"cairn/channel"
 	"cairn/chat"
 )
 
@@ -18,6 +19,25 @@ func repliedAfter(m message, after, but string) bool {
 	latest := timeOf(cmp.Or(m.LatestReply, m.TS))
 	return (latest.IsZero() || latest.After(timeOf(after))) &&
 		(len(m.ReplyUsers) == 0 || slices.ContainsFunc(m.ReplyUsers, func(id string) bool { return id != but }))
+}
+
+// isElsewhere reports whether a message in a thread of a direct message is in another conversation since before a change of the settings,
+// or of the app.
+func (h *history) isElsewhere(ctx context.Context, place chat.Place, m message) bool {
+	thread := h.recent.threadOf(place.Channel, m)
+	if thread == "" || !place.Direct() {
+		return false
+	}
+	other := place
+	other.Thread = ""
+	if place.Thread == "" {
+		other.Thread = thread
+	}
+	is, err := channel.Has(ctx, h.base.Hub, other.String(), m.TS)
+	if err != nil {
+		h.base.Log.Debug("look_for_message_failed", "error", err)
+	}
+	return is
 }
 
 // readReplies adds the replies of a gap to its messages. After an error it can be called again to continue.
