@@ -21,6 +21,7 @@ import (
 	"cairn/channel/access"
 	"cairn/config"
 	"cairn/connector/discord"
+	"cairn/connector/platform"
 	"cairn/connector/slack"
 	"cairn/mcp"
 	"cairn/store"
@@ -35,6 +36,8 @@ type outerConnector interface {
 	Connected() bool
 	Problem() string // what it waits for if the platform does not answer; else empty
 	Check(ctx context.Context) (facts []string, err error)
+	// Trial prepares a trial in a conversation; see platform.Trial. The connector must not run.
+	Trial(ctx context.Context, hub *channel.Hub, conversation string) (*platform.Trial, error)
 }
 
 var (

@@ -21,15 +21,16 @@ import (
 // trialExpected is what Discord should do in the steps of a trial, by the pages of its documentation: Message, Channel, Components,
 // Receiving and Responding.
 var trialExpected = map[string]string{
-	"post":   "Create Message takes a nonce with enforce_nonce and allowed_mentions without pings, and answers with the id",
-	"find":   "Get Channel Messages has the message with its content, with or without the nonce",
-	"again":  "the message is found in the history, and nothing is posted",
-	"repeat": "Create Message with the same nonce posts nothing, and answers with the first message",
-	"edit":   "Create Message shows the beginning with a button, Edit Message the rest and takes the button away; the message counts as edited",
-	"answer": "Create Message takes a message_reference to the first message, Edit Message shows the rest",
-	"stop":   "Delete Message removes an unfinished answer",
-	"press":  "a message takes an action row with a button; INTERACTION_CREATE comes without an intent, its callback defers, and Edit Original Interaction Response answers one person",
-	"upload": "",
+	"post":    "Create Message takes a nonce with enforce_nonce and allowed_mentions without pings, and answers with the id",
+	"find":    "Get Channel Messages has the message with its content, with or without the nonce",
+	"again":   "the message is found in the history, and nothing is posted",
+	"repeat":  "Create Message with the same nonce posts nothing, and answers with the first message",
+	"working": "Trigger Typing Indicator is accepted",
+	"edit":    "Create Message shows the beginning with a button, Edit Message the rest and takes the button away; the message counts as edited",
+	"answer":  "Create Message takes a message_reference to the first message, Edit Message shows the rest",
+	"stop":    "Delete Message removes an unfinished answer",
+	"press":   "a message takes an action row with a button; INTERACTION_CREATE comes without an intent, its callback defers, and Edit Original Interaction Response answers one person",
+	"upload":  "",
 
 	"clean up": "Delete Message removes every message of the trial, and the history no longer has them",
 }

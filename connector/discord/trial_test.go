@@ -79,7 +79,7 @@ func TestTrial(t *testing.T) {
 		})
 	}()
 	steps := r.tried(t.Context(), "discord:"+r.square, "")
-	check.EqualAll(t, "outcomes", outcomes(steps), []string{"post", "find", "again", "repeat", "edit", "answer", "stop", "press", "upload skipped", "clean up"})
+	check.EqualAll(t, "outcomes", outcomes(steps), []string{"post", "find", "again", "repeat", "working", "edit", "answer", "stop", "press", "upload skipped", "clean up"})
 	check.Contains(t, "post", seenIn(t, steps, "post"), "POST /channels/*/messages: ok, ")
 	check.Contains(t, "edit", seenIn(t, steps, "edit"), "POST /channels/*/messages: ok, ", "PATCH /channels/*/messages/*: ok, ")
 	check.Contains(t, "stop", seenIn(t, steps, "stop"), "DELETE /channels/*/messages/*: ok, ")
@@ -98,10 +98,10 @@ func TestTrialReportsWhatDiscordRefuses(t *testing.T) {
 		"no posts": {discordtest.Fault{Of: "POST /channels/*/messages", Times: -1, Status: 403, Code: 50013}, []string{"post differs", "clean up"}, "POST /channels/*/messages: HTTP 403, code 50013, "},
 		"no edits": {
 			discordtest.Fault{Of: "PATCH /channels/*/messages/*", Times: -1, Status: 403, Code: 50005},
-			[]string{"post", "find", "again", "repeat", "edit differs", "answer differs", "stop", "press", "upload skipped", "clean up"}, "PATCH /channels/*/messages/*: HTTP 403, code 50005, ",
+			[]string{"post", "find", "again", "repeat", "working", "edit differs", "answer differs", "stop", "press", "upload skipped", "clean up"}, "PATCH /channels/*/messages/*: HTTP 403, code 50005, ",
 		},
 		"no deletions": {discordtest.Fault{Of: "DELETE /channels/*/messages/*", Skip: 1, Times: 1, Status: 403, Code: 50013}, []string{
-			"post", "find", "again", "repeat", "edit", "answer", "stop", "press", "upload skipped", "clean up differs",
+			"post", "find", "again", "repeat", "working", "edit", "answer", "stop", "press", "upload skipped", "clean up differs",
 		}, "DELETE /channels/*/messages/*: HTTP 403, code 50013, "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -94,6 +94,7 @@ func (t *Trial) Run(ctx context.Context, noPress string, report func(Step)) {
 	r.step("find", r.find)
 	r.step("again", r.again)
 	r.step("repeat", r.repeat)
+	r.step("working", r.working)
 	r.step("edit", r.edit)
 	r.step("answer", r.answer)
 	r.step("stop", r.stop)
@@ -152,7 +153,7 @@ func (r *trialRun) cleanUp() {
 	removed := 0
 	left := 0
 	var errs []error
-	for _, where := range []string{r.below, r.Conversation} { // what is below a message is no longer found without it
+	for _, where := range slices.Compact([]string{r.below, r.Conversation}) { // what is below a message is no longer found without it
 		n, err := r.removeFrom(ctx, where)
 		rest, lookErr := r.ours(ctx, where)
 		removed += n

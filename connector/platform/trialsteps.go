@@ -66,13 +66,16 @@ func (r *trialRun) stored(ctx context.Context, conversation, id, text string) (m
 	}
 	m = all[i]
 	switch {
-	case strings.TrimSpace(m.Text) != strings.TrimSpace(r.begins+text):
+	case !sameWords(m.Text, r.begins+text):
 		return m, errors.New("differs: the history has its text in another form")
 	case !m.Marked:
 		return m, errors.New("differs: the history does not have its mark")
 	}
 	return m, nil
 }
+
+// sameWords reports whether two texts differ in white space at most, which Markdown may change.
+func sameWords(a, b string) bool { return slices.Equal(strings.Fields(a), strings.Fields(b)) }
 
 const firstText = "Cairn tries out what it can do here. This message goes away in a moment."
 
@@ -102,6 +105,23 @@ func (r *trialRun) same(ctx context.Context, p channel.Piece) (seen string, err 
 	id, err := r.send(ctx, r.open(), r.Conversation, p)
 	if err == nil && id != r.first {
 		err = errors.New("differs: it was posted a second time")
+	}
+	return "", err
+}
+
+// working shows for a moment that the bot works on an answer to the first message.
+func (r *trialRun) working(ctx context.Context) (seen string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, showTime)
+	defer cancel()
+	w := r.open(r.first)
+	before := r.Calls.Count()
+	if indicator, ok := w.(channel.Indicator); ok {
+		indicator.Working()
+	}
+	_, err = r.Calls.Await(ctx, before, func(Call) bool { return true })
+	w.Cancel()
+	if err != nil {
+		err = errors.New("nothing was shown in time")
 	}
 	return "", err
 }
@@ -162,7 +182,7 @@ func (r *trialRun) stop(ctx context.Context) (seen string, err error) {
 		return "", err
 	}
 	all, err := r.Own(ctx, where)
-	if slices.ContainsFunc(all, func(m Posted) bool { return strings.TrimSpace(m.Text) == strings.TrimSpace(r.begins+text) }) {
+	if slices.ContainsFunc(all, func(m Posted) bool { return sameWords(m.Text, r.begins+text) }) {
 		err = errors.New("differs: it is still there")
 	}
 	return "", err

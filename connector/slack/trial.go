@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"path"
 	"strings"
@@ -24,14 +25,15 @@ import (
 
 // trialExpected is what Slack should do in the steps of a trial. The pages are those below https://docs.slack.dev/reference/methods/.
 var trialExpected = map[string]string{
-	"post":   "chat.postMessage takes markdown_text and metadata, and answers with the ts",
-	"find":   "conversations.history with include_all_metadata has the message with its text and its metadata",
-	"again":  "the message is found by its metadata, and nothing is posted",
-	"edit":   "chat.postMessage shows the beginning, chat.update the rest and the metadata; the message counts as edited",
-	"answer": "in a thread chat.startStream shows the beginning, chat.appendStream more, and chat.stopStream ends it with metadata; conversations.replies has the whole text and the metadata",
-	"stop":   "an unfinished stream is ended by chat.stopStream and removed by chat.delete",
-	"press":  "a message takes a markdown block and an actions block; the press comes over Socket Mode, and its response_url takes an answer for one person",
-	"upload": "",
+	"post":    "chat.postMessage takes markdown_text and metadata, and answers with the ts",
+	"find":    "conversations.history with include_all_metadata has the message with its text and its metadata",
+	"again":   "the message is found by its metadata, and nothing is posted",
+	"working": "in a channel reactions.add and reactions.remove, elsewhere assistant.threads.setStatus, show that the bot works",
+	"edit":    "chat.postMessage shows the beginning, chat.update the rest and the metadata; the message counts as edited",
+	"answer":  "in a thread chat.startStream shows the beginning, chat.appendStream more, and chat.stopStream ends it with metadata; conversations.replies has the whole text and the metadata",
+	"stop":    "an unfinished stream is ended by chat.stopStream and removed by chat.delete",
+	"press":   "a message takes a markdown block and an actions block; the press comes over Socket Mode, and its response_url takes an answer for one person",
+	"upload":  "",
 
 	"clean up": "chat.delete removes every message of the trial, and the history no longer has them",
 }
@@ -49,9 +51,13 @@ func (s *Slack) Trial(ctx context.Context, hub *channel.Hub, conversation string
 		return nil, err
 	}
 	s.Work.Open(ctx)
+	expected := maps.Clone(trialExpected)
+	if s.o.Working == workingOff || s.o.Working == workingPlaceholder { // the first is nothing, the second is an edit
+		delete(expected, "working")
+	}
 	started := tsOf(s.Clock.Now().Add(-time.Minute))
 	return &platform.Trial{
-		Connector: s, Conversation: place.String(), Calls: calls, Work: s.Work, Expected: trialExpected, Answer: "response_url", Remove: s.removeTried, Pressed: s.awaitPress,
+		Connector: s, Conversation: place.String(), Calls: calls, Work: s.Work, Expected: expected, Answer: "response_url", Remove: s.removeTried, Pressed: s.awaitPress,
 		Own: func(ctx context.Context, conversation string) (all []platform.Posted, err error) {
 			found, err := s.messagesSince(ctx, chat.ParsePlace(conversation), started)
 			for _, m := range found {

@@ -83,7 +83,7 @@ func TestTrial(t *testing.T) {
 	}()
 	steps := r.triedIn(t.Context(), "slack:"+general, "", nil)
 	<-pressed
-	check.EqualAll(t, "outcomes", outcomes(steps), []string{"post", "find", "again", "edit", "answer", "stop", "press", "upload skipped", "clean up"})
+	check.EqualAll(t, "outcomes", outcomes(steps), []string{"post", "find", "again", "working", "edit", "answer", "stop", "press", "upload skipped", "clean up"})
 	check.Contains(t, "post", stepNamed(t, steps, "post").Seen, "chat.postMessage: ok, ")
 	check.Contains(t, "answer", stepNamed(t, steps, "answer").Seen, "chat.startStream: ok", "chat.appendStream: ok", "chat.stopStream: ok")
 	check.Contains(t, "stop", stepNamed(t, steps, "stop").Seen, "chat.startStream: ok", "chat.stopStream: ok", "chat.delete: ok")
@@ -101,10 +101,10 @@ func TestTrialReportsWhatSlackRefuses(t *testing.T) {
 		"no posts": {slacktest.Fault{Of: "chat.postMessage", Times: -1, Error: "restricted_action"}, []string{"post differs", "clean up"}, "chat.postMessage: restricted_action, "},
 		"no streams": {
 			slacktest.Fault{Of: "chat.startStream", Times: -1, Error: "unknown_method"},
-			[]string{"post", "find", "again", "edit", "answer differs", "stop differs", "press", "upload skipped", "clean up"}, "chat.startStream: unknown_method, ",
+			[]string{"post", "find", "again", "working", "edit", "answer differs", "stop differs", "press", "upload skipped", "clean up"}, "chat.startStream: unknown_method, ",
 		},
 		"no deletions": {slacktest.Fault{Of: "chat.delete", Skip: 1, Times: 1, Error: "cant_delete_message"}, []string{
-			"post", "find", "again", "edit", "answer", "stop", "press", "upload skipped", "clean up differs",
+			"post", "find", "again", "working", "edit", "answer", "stop", "press", "upload skipped", "clean up differs",
 		}, "chat.delete: cant_delete_message, "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestTrialReportsWhatSlackRefuses(t *testing.T) {
 func TestTrialFindsDifferences(t *testing.T) {
 	r, general, _ := town(t, slacktest.Options{Histories: func(m map[string]any) { delete(m, "metadata") }}, answerN)
 	steps := r.triedIn(t.Context(), conversation(general), notAsked, nil)
-	check.EqualAll(t, "outcomes", outcomes(steps), []string{"post", "find differs", "again differs", "edit differs", "answer skipped", "stop", "press", "upload skipped", "clean up"})
+	check.EqualAll(t, "outcomes", outcomes(steps), []string{"post", "find differs", "again differs", "working", "edit differs", "answer skipped", "stop", "press", "upload skipped", "clean up"})
 	check.Contains(t, "find", stepNamed(t, steps, "find").Seen, "differs: the history does not have its mark")
 }
 
