@@ -53,7 +53,7 @@ func TestDoctorSaysWhereNothingCanBeTried(t *testing.T) {
 		p.fails(exitUsage, want, "doctor", "--live", place)
 	}
 	r := p.run("", "doctor", "--live", "slack:C000000999")
-	check.Contains(t, "an unknown channel", r.out, "WRONG  live      Slack knows no channel C000000999, or it is private and the bot is not in it: add it there with /invite")
+	check.Contains(t, "an unknown channel", r.out, "WRONG  live      there is no channel C000000999, or it is private and the bot is not in it: add it there with /invite")
 	r = newFolder(t).run("", "doctor", "--live", "slack:C000000999")
 	check.Contains(t, "without tokens", r.out, "WRONG  live      slack cannot be tried: its tokens are not set")
 }

@@ -73,6 +73,11 @@ var knownFacts = []struct {
 // sentence that counts as kept in the other measurements of summaries, see simulate.Told.
 const enoughFacts = 2. / 3.
 
+const (
+	knownPct    = 35      // of its tokens that the summary of the known span should have: room for all facts
+	knownWindow = 128_000 // of the chat's model, in tokens: nothing is cut
+)
+
 // spanTrial is what a model made of the known span.
 type spanTrial struct {
 	summary  summarize.Summary
@@ -135,13 +140,18 @@ func knownMessages() (all []store.Inbound) {
 
 // summarize runs one compaction, up to the first attempt of the worker, apart from when it is due as in a running bot.
 func (t *spanTrial) summarize(ctx context.Context, agent channel.Agent, conversation *store.Conversation) error {
+	usual := compactor.DefaultPolicy()
 	policy := agent.Policy()
 	policy.KeepFirst = 0
 	policy.KeepFirstTurns = 0
 	policy.KeepLastN = 0
 	policy.KeepLastTurns = 0
 	policy.Strategy = worker.StrategyWorker
+	policy.TargetPct = knownPct // settings that leave less room say nothing about the model
+	policy.MaxSummary = usual.MaxSummary
+	policy.StackBudget = usual.StackBudget
 	o := agent.Engine(ctx)
+	o.Window = func() int { return knownWindow }
 	o.Records = memory.Of(conversation).Records()
 	o.Policy = func() compactor.Policy { return policy }
 	o.Fallback = nil // the model itself is tried

@@ -98,7 +98,8 @@ func TestTrialReportsWhatDiscordRefuses(t *testing.T) {
 		"no posts": {discordtest.Fault{Of: "POST /channels/*/messages", Times: -1, Status: 403, Code: 50013}, []string{"post differs", "clean up"}, "POST /channels/*/messages: HTTP 403, code 50013, "},
 		"no edits": {
 			discordtest.Fault{Of: "PATCH /channels/*/messages/*", Times: -1, Status: 403, Code: 50005},
-			[]string{"post", "find", "again", "repeat", "working", "edit differs", "answer differs", "stop", "press", "upload skipped", "clean up"}, "PATCH /channels/*/messages/*: HTTP 403, code 50005, ",
+			[]string{"post", "find", "again", "repeat", "working", "edit differs", "answer differs", "stop", "press", "upload skipped", "clean up"},
+			"PATCH /channels/*/messages/*: HTTP 403, code 50005, ",
 		},
 		"no deletions": {discordtest.Fault{Of: "DELETE /channels/*/messages/*", Skip: 1, Times: 1, Status: 403, Code: 50013}, []string{
 			"post", "find", "again", "repeat", "working", "edit", "answer", "stop", "press", "upload skipped", "clean up differs",

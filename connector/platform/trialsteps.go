@@ -137,7 +137,8 @@ func (r *trialRun) edit(ctx context.Context) (seen string, err error) {
 	w := r.open()
 	err = r.show(ctx, w, growing, grown)
 	id, sendErr := r.send(ctx, w, r.Conversation, r.piece("edit", whole))
-	if err = cmp.Or(err, sendErr); err != nil {
+	err = cmp.Or(err, sendErr)
+	if err != nil {
 		return "", err
 	}
 	m, err := r.stored(ctx, r.Conversation, id, whole)
@@ -160,7 +161,8 @@ func (r *trialRun) answer(ctx context.Context) (seen string, err error) {
 	w := r.open(r.first)
 	err = r.show(ctx, w, growing, grown)
 	id, sendErr := r.send(ctx, w, r.below, r.piece("answer", whole, r.first))
-	if err = cmp.Or(err, sendErr); err == nil {
+	err = cmp.Or(err, sendErr)
+	if err == nil {
 		_, err = r.stored(ctx, r.below, id, whole)
 	}
 	return "", err

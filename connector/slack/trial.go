@@ -93,11 +93,11 @@ func (s *Slack) placeForTrial(ctx context.Context, conversation string) (chat.Pl
 	invite := "add it there with /invite @" + s.self.currentName()
 	switch {
 	case codeOf(err) == "channel_not_found":
-		return place, fmt.Errorf("Slack knows no channel %s, or it is private and the bot is not in it: %s", place.Channel, invite)
+		return place, fmt.Errorf("there is no channel %s, or it is private and the bot is not in it: %s", place.Channel, invite)
 	case err != nil:
 		return place, fmt.Errorf("look up the channel: %w", explainBotError(err))
 	case found.IsArchived:
-		return place, errors.New(channel.ChannelArchived)
+		return place, platform.SetupError(channel.ChannelArchived)
 	case !place.Direct() && !found.IsMember:
 		return place, errors.New("the bot is not in this channel: " + invite)
 	}

@@ -101,7 +101,8 @@ func TestTrialReportsWhatSlackRefuses(t *testing.T) {
 		"no posts": {slacktest.Fault{Of: "chat.postMessage", Times: -1, Error: "restricted_action"}, []string{"post differs", "clean up"}, "chat.postMessage: restricted_action, "},
 		"no streams": {
 			slacktest.Fault{Of: "chat.startStream", Times: -1, Error: "unknown_method"},
-			[]string{"post", "find", "again", "working", "edit", "answer differs", "stop differs", "press", "upload skipped", "clean up"}, "chat.startStream: unknown_method, ",
+			[]string{"post", "find", "again", "working", "edit", "answer differs", "stop differs", "press", "upload skipped", "clean up"},
+			"chat.startStream: unknown_method, ",
 		},
 		"no deletions": {slacktest.Fault{Of: "chat.delete", Skip: 1, Times: 1, Error: "cant_delete_message"}, []string{
 			"post", "find", "again", "working", "edit", "answer", "stop", "press", "upload skipped", "clean up differs",
@@ -161,7 +162,7 @@ func TestTrialSaysWhereItCannotBegin(t *testing.T) {
 	for conversation, want := range map[string]string{
 		"slack:general":               "names no channel: write slack:C0123456789",
 		"slack:T000000009/" + general: "is of another workspace",
-		"slack:C000000999":            "Slack knows no channel C000000999, or it is private and the bot is not in it: add it there with /invite @app",
+		"slack:C000000999":            "there is no channel C000000999, or it is private and the bot is not in it: add it there with /invite @app",
 		"slack:" + elsewhere:          "the bot is not in this channel: add it there with /invite @app",
 		"slack:" + closed:             "this channel is archived",
 	} {
