@@ -67,7 +67,11 @@ func TestDoctorTriesTheSummarizer(t *testing.T) {
 			"; 1 request, ", "known facts kept: 9 of 9; lines that rest on messages: 8 of 8; 0 memories saved\n",
 		}},
 		"one whose memory has what its summary lacks": {without("walnuts"), true, 0, []string{"known facts kept: 9 of 9;", "; 1 memory saved\n"}},
-		"one that forgets": {without("Copper", "480", "chairs", "bridge"), false, exitFailed, []string{"WRONG  worker    m, which summarizes for agent cairn: not good enough: ", "known facts kept: 5 of 9, without the price of the hall, the band, the borrowed chairs, how people come; ", "name a larger model under [defaults.compaction] model"}},
+		"one that forgets": {without("Copper", "480", "chairs", "bridge"), false, exitFailed, []string{
+			"WRONG  worker    m, which summarizes for agent cairn: not good enough: ",
+			"known facts kept: 5 of 9, without the price of the hall, the band, the borrowed chairs, how people come; ",
+			"name a larger model under [defaults.compaction] model",
+		}},
 		"one that invents": {fairSummary + "\n- Ada decided that the fair is on Sunday 20 October (#8).\n- Tessa Brandt wants 900 euro (#14).\n- Ben lives in Lisbon since 1987 (#19).\n- Ilya drives to Oslo on 3 January 2031 (#22).\n- Mara sold 77 violins to Norway (#20).", false, exitFailed, []string{
 			"not good enough: ", "lines that rest on messages: 8 of 1",
 		}},
