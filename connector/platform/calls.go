@@ -122,14 +122,14 @@ func (r recording) CloseIdleConnections() {
 // note reads the result from a response of Slack (apis/web-api/responses) or Discord (Reference: Error Messages).
 func (c *Call) note(status int, body []byte) {
 	var answer struct {
-		OK      *bool  `json:"ok"`
+		OK      any    `json:"ok"`
 		Error   string `json:"error"`
 		Needed  string `json:"needed"` // the missing scope
 		Warning string `json:"warning"`
 		Code    int    `json:"code"`
 	}
 	_ = Decode(body, &answer) // what is no JSON says nothing
-	refused := answer.OK != nil && !*answer.OK
+	refused := answer.OK == false
 	switch {
 	case status >= http.StatusBadRequest && answer.Code != 0:
 		c.Result = fmt.Sprintf("HTTP %d, code %d", status, answer.Code)

@@ -153,6 +153,21 @@ func TestTrialCleansUpAfterItself(t *testing.T) {
 	}
 }
 
+// Slack would send the press to either connection. The bot takes no notice of the rest.
+func TestTrialBesideABot(t *testing.T) {
+	r, general, _ := connectedRig(t, slacktest.Options{}, answerN)
+	beside := check.Must(New(r.opts))(t)
+	beside.times.edit = 20 * time.Millisecond
+	trial, err := beside.Trial(t.Context(), r.Hub, conversation(general))
+	check.NoError(t, err)
+	var steps []platform.Step
+	trial.Run(t.Context(), "", func(s platform.Step) { steps = append(steps, s) })
+	check.EqualAll(t, "outcomes", outcomes(steps), []string{"post", "find", "again", "working", "edit", "answer skipped", "stop", "press skipped", "upload skipped", "clean up"})
+	check.Contains(t, "press", stepNamed(t, steps, "press").Seen, "another connection of this app is open")
+	r.stored(conversation(general))
+	check.Len(t, "messages", r.w.Posted(), 0)
+}
+
 func TestTrialSaysWhereItCannotBegin(t *testing.T) {
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	elsewhere := r.w.AddChannel("elsewhere", ann)
