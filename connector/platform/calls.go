@@ -34,6 +34,8 @@ type Call struct {
 	Took    time.Duration
 }
 
+const noAnswer = "no answer"
+
 func (c Call) String() string {
 	return fmt.Sprintf("%s: %s, %d ms", c.Name, c.Result, c.Took.Milliseconds())
 }
@@ -101,7 +103,7 @@ func (r recording) RoundTrip(q *http.Request) (*http.Response, error) {
 	}
 	call.Took = time.Since(start)
 	if err != nil {
-		call.Result = "no answer"
+		call.Result = noAnswer
 		call.Refused = true
 		r.calls.add(call)
 		return nil, err

@@ -66,6 +66,7 @@ const (
 	showTime  = 20 * time.Second // until a text is shown
 	pressTime = 60 * time.Second // in which somebody may press
 	cleanTime = 45 * time.Second // of the end
+	lateTime  = 2 * time.Second  // in which a request without an answer may still take effect
 )
 
 // trialRun is a running trial.
@@ -149,6 +150,9 @@ func (r *trialRun) cleanUp() {
 	defer r.Calls.client.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), cleanTime)
 	defer cancel()
+	if slices.ContainsFunc(r.Calls.Since(0), func(c Call) bool { return c.Result == noAnswer }) {
+		_ = Sleep(ctx, lateTime) // if ctx ends, the rest fails, too
+	}
 	before := r.Calls.Count()
 	removed := 0
 	left := 0

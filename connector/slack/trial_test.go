@@ -153,6 +153,20 @@ func TestTrialCleansUpAfterItself(t *testing.T) {
 	}
 }
 
+// A request may take effect after its client has gone.
+func TestTrialCleansUpWhatArrivesLate(t *testing.T) {
+	r, general, _ := town(t, slacktest.Options{}, answerN)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r.w.Fail(slacktest.Fault{Of: "chat.postMessage", Late: true, Delay: 300 * time.Millisecond})
+	go func() {
+		check.Soon(func() bool { return r.w.Seen("chat.postMessage") > 0 })
+		cancel()
+	}()
+	steps := r.triedIn(ctx, conversation(general), notAsked, nil)
+	check.Contains(t, "the last step", steps[len(steps)-1].Seen, "messages deleted: 1; left: 0")
+}
+
 // Slack would send the press to either connection. The bot takes no notice of the rest.
 func TestTrialBesideABot(t *testing.T) {
 	r, general, _ := connectedRig(t, slacktest.Options{}, answerN)
