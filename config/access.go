@@ -30,6 +30,7 @@ type Slack struct {
 	APIBase  string `toml:"api_base" server:"http://localhost:8080/api/"` // empty: Slack itself
 	Working  string `toml:"working" one:"status reaction placeholder off"`
 	ReplyIn  string `toml:"reply_in" one:"auto thread channel"`
+	Direct   string `toml:"direct" one:"one threads"`
 	access.Access
 }
 

@@ -140,6 +140,7 @@ func TestChoices(t *testing.T) {
 	check.EqualAll(t, "share_memories", choices(Settings{}, "ShareMemories"), []string{ShareChannel, ShareServer})
 	check.EqualAll(t, "working", choices(Slack{}, "Working"), slack.Workings)
 	check.EqualAll(t, "reply_in", choices(Slack{}, "ReplyIn"), slack.ReplyPlaces)
+	check.EqualAll(t, "direct", choices(Slack{}, "Direct"), slack.Directs)
 	check.EqualAll(t, "connector", choices(Binding{}, "Connector"), []string{"discord", "slack", terminalName, WebName})
 	check.EqualAll(t, "approve", choices(ToolServer{}, "Approve"), []string{channel.ApproveNever, channel.ApproveFirst, channel.ApproveAlways})
 	check.EqualAll(t, "builtin", choices(ToolServer{}, "Builtin"), builtin.Names)

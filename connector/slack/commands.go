@@ -28,21 +28,24 @@ type typed struct {
 
 	home bool // it was pressed in the Home tab
 
+	thread string // where its answer is posted, if place has none: in a direct message with an agent
+
 	ran chan struct{} // nil: it was not written as a message; see platform.Base.RunCommand
 }
 
 // commands runs the commands that people write, and answers them.
 type commands struct {
-	base    *platform.Base
-	api     *api
-	self    *self
-	names   *names
-	times   *times
-	recent  *recent
-	history *history
-	poster  *poster
-	home    *home
-	queue   *platform.KeyedQueue[event] // see events
+	base     *platform.Base
+	api      *api
+	self     *self
+	names    *names
+	times    *times
+	recent   *recent
+	history  *history
+	poster   *poster
+	sessions *sessions
+	home     *home
+	queue    *platform.KeyedQueue[event] // see events
 }
 
 // onSlashCommand runs "/cairn compact prices" as "/compact prices". One may arrive twice.
@@ -119,7 +122,7 @@ func (r *commands) onButton(payload json.RawMessage) {
 	isButton := p.Type == "block_actions" && len(p.Actions) > 0 && strings.HasPrefix(p.Actions[0].ActionID, actionPrefix)
 	known := isButton && json.Unmarshal([]byte(p.Actions[0].Value), &value) == nil && platform.KnowsButton(value.Line)
 	place := r.self.place(p.Channel.ID, value.Thread)
-	thread := r.recent.placeOf(p.Channel.ID, p.Message).Thread
+	thread := r.recent.threadOf(p.Channel.ID, p.Message)
 	c := typed{place: place, line: value.Line, who: who, page: value.Page}
 	show := r.overURL(c, p.URL, thread, false, !value.Beside)
 	if !known {
@@ -133,7 +136,7 @@ func (r *commands) onButton(payload json.RawMessage) {
 func (r *commands) onMenu(entry, channel string, m message, who access.Person, trigger, url string) {
 	place := r.recent.placeOf(channel, m)
 	c := typed{place: place, who: who} // an answer about a message has no pages
-	show := r.overURL(c, url, place.Thread, false, false)
+	show := r.overURL(c, url, r.recent.threadOf(channel, m), false, false)
 	id := trigger + url
 	i := slices.IndexFunc(command.Actions, func(a command.Action) bool { return a.Command == entry })
 	if i < 0 {
@@ -177,6 +180,7 @@ func (r *commands) overURL(c typed, url, thread string, public, replaces bool) p
 func (r *commands) asMessage(c typed, written string) platform.Show {
 	ts := ""
 	place := c.place
+	place.Thread = cmp.Or(place.Thread, c.thread)
 	m := mark{Reply: "command-" + written}
 	write := r.api.write
 	return func(ctx context.Context, a command.Answer) error {

@@ -3,6 +3,7 @@
 package discordtest
 
 import (
+	"encoding/json"
 	"cmp"
 	"fmt"
 	"maps"
@@ -95,6 +96,23 @@ func (s *Server) Click(channel, user, message, customID string) Interaction {
 			panic(fmt.Sprintf("discordtest: message %s has no button %q", message, customID))
 		}
 		return map[string]any{"custom_id": customID, "component_type": discordgo.ButtonComponent}
+	})
+}
+
+// Choose makes a person choose an option of a menu under a message (Discord, Components: String Select).
+func (s *Server) Choose(channel, user, message, customID, value string) Interaction {
+	return s.interact(channel, user, discordgo.InteractionMessageComponent, func(w *world, i *Interaction) any {
+		i.source = w.message(channel, message)
+		var rows []struct{ Components []component }
+		_ = json.Unmarshal(loopback.Encode(i.source.Components), &rows) // validated when they were posted
+		for _, row := range rows {
+			for _, menu := range row.Components {
+				if menu.CustomID == customID && slices.ContainsFunc(menu.Options, func(o selectOption) bool { return o.Value == value }) {
+					return map[string]any{"custom_id": customID, "component_type": menu.Type, "values": []string{value}}
+				}
+			}
+		}
+		panic(fmt.Sprintf("discordtest: message %s has no menu %q with %q", message, customID, value))
 	})
 }
 

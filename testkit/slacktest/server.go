@@ -36,6 +36,9 @@ type Options struct {
 	Scopes          []string        // of the bot token; they also determine which events are sent; nil: all supported ones (reference/scopes)
 	Ahead           time.Duration   // by how much Slack's clock is ahead of this machine's, in timestamps and Date headers
 	Minute          time.Duration   // the window of the rate limits; 1 min (apis/web-api/rate-limits)
+	Agent           bool            // the app is declared as an agent, which gives its token assistant:write (ai/agent-sessions)
+	Unsubscribed    bool            // the app does not get the events of agents
+	KeepsStopped    bool            // a stream that a person has stopped can no longer be edited (no document says whether it can)
 	NoHomeTab       bool            // the Home tab is off in the app's settings (reference/app-manifest: home_tab_enabled)
 	TriggerTime     time.Duration   // how long a trigger_id is valid; 3 s (interactivity/handling-user-interaction#modal_responses)
 	IgnoresMarkdown bool            // like compatible servers that predate markdown_text: they post the other fields, which may be empty
@@ -51,6 +54,9 @@ func (o *Options) fill() {
 	o.TriggerTime = cmp.Or(o.TriggerTime, triggerTime)
 	if o.Scopes == nil {
 		o.Scopes = allScopes
+		if o.Agent {
+			o.Scopes = append(slices.Clip(o.Scopes), "assistant:write")
+		}
 	}
 	if o.Redeliver == nil {
 		o.Redeliver = []time.Duration{0, time.Minute, 5 * time.Minute}
@@ -87,6 +93,8 @@ type directory struct {
 	files    map[string]*file
 	replies  map[string]*responseURL
 	statuses map[place]string
+	sessions map[place]*Session
+	prompts  map[string][]slack.AssistantThreadsPrompt // by channel
 }
 
 // traffic is what the sockets carry.
@@ -119,6 +127,7 @@ func New(o Options) *Server {
 		directory: directory{
 			users: make(map[string]*slack.User), channels: make(map[string]*channel), files: make(map[string]*file),
 			replies: make(map[string]*responseURL), statuses: make(map[place]string),
+			sessions: make(map[place]*Session), prompts: make(map[string][]slack.AssistantThreadsPrompt),
 		},
 		views:   views{homes: make(map[string]*View), modals: make(map[string]*View), triggers: make(map[string]*trigger)},
 		traffic: traffic{socketMode: true, tickets: make(map[string]bool)},
