@@ -53,6 +53,8 @@ func (h *home) onPlace(p homePayload, chosen string, page homePage) {
 		}
 		if refused != "" {
 			h.tell(p.User.ID, page, place, refused)
+		} else {
+			h.publish(p.User.ID, page) // with a menu in which nothing is chosen
 		}
 		return err
 	})

@@ -3,9 +3,12 @@
 package slack
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel/access"
 	"cairn/testkit/check"
@@ -24,11 +27,18 @@ func managed(t *testing.T, w slacktest.Options) (r *rig, secret, ben string) {
 	return r, secret, ben
 }
 
+// choose has a person choose a channel in the Home tab.
+func (r *rig) choose(person string, home slacktest.View, channelID string) {
+	i := slices.IndexFunc(home.Blocks.BlockSet, func(b slackgo.Block) bool { return strings.HasPrefix(b.ID(), homePlaceBlock) })
+	r.w.ChooseInView(person, home, home.Blocks.BlockSet[i].ID(), homePlace, channelID)
+}
+
 // modal has a person choose a channel in the Home tab, and returns the modal that opens.
 func (r *rig) modal(person, channelID string) (v slacktest.View) {
 	r.T.Helper()
 	home := r.opened(person, "You may change how the conversation of a channel is summarized.")
-	r.w.ChooseInView(person, home, "place", homePlace, channelID)
+	r.choose(person, home, channelID)
+	r.republished(person, home, "summarized")
 	r.eventually("the modal opens", func() (open bool) { v, open = r.w.Modal(person); return open })
 	return v
 }
@@ -80,7 +90,7 @@ func TestOnlyManagersGetSettings(t *testing.T) {
 	check.Lacks(t, "the Home tab", r.opened(ann, "What I keep about you").Text(), "summarized")
 	of := r.opened(ben, "summarized")
 	before, _ := r.w.Home(ann)
-	r.w.ChooseInView(ann, of, "place", homePlace, secret)
+	r.choose(ann, of, secret)
 	r.republished(ann, before, "/settings is only for people who manage this place. Ask one of them.")
 	_, open := r.w.Modal(ann)
 	check.That(t, !open, "no modal opens")
@@ -94,7 +104,7 @@ func TestOnlyManagersGetSettings(t *testing.T) {
 	r.w.Join(secret, ben)
 	silent := r.w.AddPrivateChannel("silent", ben)
 	of = r.opened(ben, "summarized")
-	r.w.ChooseInView(ben, of, "place", homePlace, silent)
+	r.choose(ben, of, silent)
 	r.republished(ben, of, textNothing)
 }
 
@@ -110,7 +120,7 @@ func TestManagersNamedInTheSettingsFileGetSettings(t *testing.T) {
 func TestAModalThatComesTooLate(t *testing.T) {
 	r, secret, ben := managed(t, slacktest.Options{TriggerTime: time.Nanosecond})
 	of := r.opened(ben, "summarized")
-	r.w.ChooseInView(ben, of, "place", homePlace, secret)
+	r.choose(ben, of, secret)
 	r.republished(ben, of, textSlow)
 }
 

@@ -20,6 +20,8 @@ const (
 	homePrefix   = "cairn_home" // prefix of the action ids in the Home tab
 	homePlace    = "cairn_home_place"
 
+	homePlaceBlock = "place-" // begins the id of the block with the menu of channels
+
 	maxNotice = 3_000 // characters of a notice
 
 	untranslated = "untranslated" // as Answer.Language: the text is in English, and is translated when it is shown
@@ -174,13 +176,14 @@ func (v homeView) forgetAll() []slackgo.Block {
 	return []slackgo.Block{beside("forget_me", v.speaker.Sayf("I have %s of yours, in all our conversations.", count), b)}
 }
 
-// settings has the menu of channels for those who may change their settings.
+// settings has the menu of channels for those who may change their settings. Slack shows what was chosen in a block as long as the block has
+// the same id (slackapi/bolt-js#1920), and the same channel could not be chosen again: each view has another one.
 func (v homeView) settings() []slackgo.Block {
 	menu := slackgo.NewOptionsSelectBlockElement(slackgo.OptTypeConversations, plain(v.speaker.Translate("Choose a channel")), homePlace)
 	menu.Filter = &slackgo.SelectBlockElementFilter{Include: []string{"public", "private"}, ExcludeBotUsers: true}
 	return []slackgo.Block{
 		slackgo.NewDividerBlock(),
-		beside("place", v.speaker.Translate("You may change how the conversation of a channel is summarized."), menu),
+		beside(homePlaceBlock+v.hash, v.speaker.Translate("You may change how the conversation of a channel is summarized."), menu),
 	}
 }
 
