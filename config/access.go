@@ -19,6 +19,7 @@ type Discord struct {
 	Token          string `toml:"token"`                                   // "file:PATH" only; empty: DISCORD_TOKEN
 	APIBase        string `toml:"api_base" server:"http://localhost:8080"` // empty: Discord itself
 	MessageContent bool   `toml:"message_content"`
+	Threads        string `toml:"threads" one:"never mention"`
 	Shards         int    `toml:"shards" range:"0 to 1000"` // 0: what Discord recommends; 1000: the sessions that may start in a day
 	access.Access
 }

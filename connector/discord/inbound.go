@@ -20,6 +20,7 @@ import (
 
 // translator converts messages from Discord's form to the hub's.
 type translator struct {
+	base    *platform.Base
 	state   *stateCache
 	files   *platform.Files
 	fromBot platform.Cache // messages of the bot
@@ -37,8 +38,8 @@ func (t *translator) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	in = channel.Inbound{
 		ID: m.ID, AuthorID: cmp.Or(m.WebhookID, m.Author.ID), Author: m.Author.name(p.Guild, m.Member), Time: timeOf(m.ID),
 		Bot: m.Author.Bot || m.WebhookID != "", Thread: p.Parent != "",
-		Addressed: p.Guild == "" || t.addresses(m, p, me),
 	}
+	in.Addressed = p.Guild == "" || t.addresses(m, p, me) || !in.Bot && t.followsAnswer(m, p, me)
 	if at, err := time.Parse(time.RFC3339, m.Timestamp); err == nil {
 		in.Time = at
 	}

@@ -19,6 +19,7 @@ type poster struct {
 	state           *stateCache
 	pauses          *pauses
 	history         *history
+	threads         *threads
 	reactionRefused platform.Cache // channels in which Discord refuses reactions
 }
 

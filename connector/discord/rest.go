@@ -202,6 +202,7 @@ const (
 	codeNotPermitted   = 50013
 	codeAnswered       = 40060  // the interaction was already acknowledged
 	codeCannotReply    = 160002 // cannot reply without permission to read message history
+	codeHasThread      = 160004 // a thread has already been created for this message
 )
 
 // refusalOf reads a response into a refusal, as far as it has the expected form.
