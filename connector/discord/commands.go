@@ -27,6 +27,7 @@ type commands struct {
 	state      *stateCache
 	queue      *platform.KeyedQueue[func()] // see events
 	poster     *poster
+	reactions  []string    // see Options
 	registered atomic.Bool // the commands are registered, or being registered
 }
 

@@ -122,7 +122,11 @@ func (s *Slack) checkScopes(header http.Header) error {
 	if len(granted) == 0 {
 		return nil
 	}
-	missing := slices.DeleteFunc(manifestScopes(), func(scope string) bool { return slices.Contains(granted, scope) })
+	wanted := manifestScopes()
+	if len(s.o.Reactions) > 0 {
+		wanted = append(wanted, "reactions:read")
+	}
+	missing := slices.DeleteFunc(wanted, func(scope string) bool { return slices.Contains(granted, scope) })
 	if slices.Contains(missing, "chat:write") {
 		return platform.SetupError("the app lacks the scope chat:write: " + clickScope)
 	}

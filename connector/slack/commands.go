@@ -40,6 +40,8 @@ type commands struct {
 	history *history
 	poster  *poster
 	queue   *platform.KeyedQueue[event] // see events
+
+	reactions []string // see Options
 }
 
 // onSlashCommand runs "/cairn compact prices" as "/compact prices". One may arrive twice.
@@ -60,7 +62,7 @@ const runTimeout = 25 * time.Minute // of a command and the work that it starts:
 // start runs and answers a command, once by its id. Admins may manage everything, and everyone their direct messages with the bot.
 func (r *commands) start(id string, c typed, show platform.Show) {
 	r.base.Command(id, c.place.String(), runTimeout, c.ran, func(ctx context.Context) error {
-		name, admin, err := lookUpPerson(ctx, r.api.read, c.who.ID)
+		name, admin, _, err := lookUpPerson(ctx, r.api.read, c.who.ID)
 		if err != nil {
 			r.base.Log.Debug("look_up_person_failed", "error", err)
 		}

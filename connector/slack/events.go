@@ -39,6 +39,9 @@ func (q *events) add(payload json.RawMessage, ack func()) {
 	if e.Channel != "" && e.Type == "agent_session_stopped" {
 		q.commands.onStop(e.message)
 	}
+	if e.Type == "reaction_added" {
+		q.commands.onReaction(e.message)
+	}
 	if slices.Contains(renames, e.Type) {
 		q.names.noteRename(payload)
 	}

@@ -45,6 +45,9 @@ func (t *translator) inbound(place chat.Place, m message) (in channel.Inbound, r
 		return in, false
 	case t.self.wrote(m):
 		t.recent.noteFromBot(place.Channel, m.TS)
+		if place.Thread != "" {
+			t.recent.noteReply(place, m.TS)
+		}
 		return in, false
 	case !m.isKept():
 		return in, false

@@ -82,7 +82,9 @@ type Options struct {
 	Voice *platform.Transcriber // transcribes what Slack does not; nil: nothing
 	PDF   *platform.PDFReader   // reads PDFs; nil: they are not read
 
-	Working string        // how the bot shows that it is working on an answer, one of Workings; empty: "status"
+	Working   string   // how the bot shows that it is working on an answer, one of Workings; empty: "status"
+	Reactions []string // which of platform.Reactions count when people put them on messages
+
 	ReplyIn string        // where answers to messages outside of threads are posted, one of ReplyPlaces; empty: "auto"
 	CatchUp time.Duration // how far back to read unknown channels after the bot was offline; 0: channel.DefaultCatchUp
 	Log     *slog.Logger  // nil: slog.Default()
@@ -144,7 +146,7 @@ func assemble(o Options, base *platform.Base) *Slack {
 	s.history = &history{base: base, api: s.api, self: s.self, recent: s.recent, translator: translator}
 	poster := &poster{base: base, api: s.api, recent: s.recent, replyIn: o.ReplyIn, compatible: o.APIBase != ""}
 	queue := &platform.KeyedQueue[event]{Group: base.Work}
-	commands := &commands{base: base, api: s.api, self: s.self, names: s.names, times: s.times, recent: s.recent, history: s.history, poster: poster, queue: queue}
+	commands := &commands{base: base, api: s.api, self: s.self, names: s.names, times: s.times, recent: s.recent, history: s.history, poster: poster, queue: queue, reactions: o.Reactions}
 	s.replies = &replies{poster: poster, self: s.self, times: s.times, history: s.history, commands: commands, working: o.Working}
 	backfill := &backfill{
 		base: base, api: s.api, self: s.self, times: s.times, names: s.names, recent: s.recent, catchUp: o.CatchUp,

@@ -36,6 +36,7 @@ type Options struct {
 	Scopes          []string        // of the bot token; they also determine which events are sent; nil: all supported ones (reference/scopes)
 	Ahead           time.Duration   // by how much Slack's clock is ahead of this machine's, in timestamps and Date headers
 	Minute          time.Duration   // the window of the rate limits; 1 min (apis/web-api/rate-limits)
+	Reactions       bool            // the app is subscribed to reaction_added
 	IgnoresMarkdown bool            // like compatible servers that predate markdown_text: they post the other fields, which may be empty
 
 	Histories func(message map[string]any) // changes the messages of histories, as of servers that say less or in another form; nil: none
