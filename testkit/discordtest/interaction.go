@@ -51,6 +51,15 @@ func (s *Server) Slash(channel, user, command string, options ...Option) Interac
 // permissions does not see it in a server, unless the server's administrators have decided otherwise.
 func (w *world) checkSees(channel, user, command string) {
 	g := w.guilds[w.channel(channel).GuildID]
+	where := discordgo.InteractionContextGuild
+	if g == nil {
+		where = discordgo.InteractionContextBotDM
+	}
+	for _, c := range w.commands { // Discord, Application Commands: Interaction Contexts
+		if c.Name == command && c.Contexts != nil && !slices.Contains(*c.Contexts, where) {
+			panic(fmt.Sprintf("discordtest: %s is not there in %s", command, channel))
+		}
+	}
 	if g == nil || w.options.Integrations {
 		return
 	}
@@ -185,6 +194,7 @@ func (w *world) putCommands(q query) any {
 			checkNamed(used, c.Name, c.Description, c.NameLocalizations, c.DescriptionLocalizations)
 			checkOptions(c.Options)
 		}
+		checkContexts(c)
 		c.ID = w.newID()
 		c.Version = w.newID()
 		c.ApplicationID = w.bot.ID
@@ -265,4 +275,34 @@ func checkChoices(choices []*discordgo.ApplicationCommandOptionChoice) {
 		text, _ := c.Value.(string)
 		refuseIf(len([]rune(text)) > 100, invalid("choices", "BASE_TYPE_MAX_LENGTH", "value: Must be 100 or fewer in length."))
 	}
+}
+
+// checkContexts: Discord, Application Commands: Contexts; Slash Commands (8000 characters, the longest localization of each field). The app is
+// installed to servers only, and supports no other context (judgement: which error is sent).
+func checkContexts(c *discordgo.ApplicationCommand) {
+	if c.Contexts != nil {
+		for _, where := range *c.Contexts {
+			refuseIf(where > discordgo.InteractionContextPrivateChannel, invalid("contexts", "BASE_TYPE_CHOICES", "Value must be one of {0, 1, 2}."))
+		}
+	}
+	if c.IntegrationTypes != nil {
+		for _, by := range *c.IntegrationTypes {
+			refuseIf(by != discordgo.ApplicationIntegrationGuildInstall, invalid("integration_types", "APPLICATION_COMMAND_INVALID_INTEGRATION_TYPES", "The app does not support it."))
+		}
+	}
+	size := longest(c.Name, c.NameLocalizations) + longest(c.Description, c.DescriptionLocalizations)
+	for _, o := range c.Options {
+		size += longest(o.Name, &o.NameLocalizations) + longest(o.Description, &o.DescriptionLocalizations)
+		for _, choice := range o.Choices {
+			size += longest(choice.Name, &choice.NameLocalizations) + len([]rune(fmt.Sprint(choice.Value)))
+		}
+	}
+	refuseIf(size > 8000, invalid("_", "APPLICATION_COMMAND_TOO_LARGE", "Command exceeds maximum size (8000)"))
+}
+
+func longest(text string, others *map[discordgo.Locale]string) (n int) {
+	for _, translation := range localized(text, others) {
+		n = max(n, len([]rune(translation)))
+	}
+	return n
 }
