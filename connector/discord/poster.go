@@ -26,7 +26,7 @@ type poster struct {
 func (p *poster) create(ctx context.Context, channel string, message post, once bool) (created message, err error) {
 	c := call{method: http.MethodPost, path: "/channels/" + channel + "/messages", body: message, into: &created, once: once}
 	err = p.rest.do(ctx, c)
-	if refusalIn(err).code == codeCannotReply {
+	if code := refusalIn(err).code; code == codeCannotReply || code == codeInvalidForm && message.Reference != nil { // e.g. to the end of a poll
 		message.Reference = nil
 		c.body = message
 		err = p.rest.do(ctx, c)
