@@ -63,7 +63,8 @@ func (s *Server) EndPoll(channel, message string, votes ...int) {
 		says := &discordgo.MessageEmbed{Type: "poll_result", Fields: []*discordgo.MessageEmbedField{
 			field("poll_question_text", ended.Question.Text), field("victor_answer_votes", strconv.Itoa(most)), field("total_votes", strconv.Itoa(total)),
 		}}
-		if winner := slices.Index(votes, most); winners == 1 {
+		if winners == 1 {
+			winner := slices.Index(votes, most)
 			says.Fields = append(says.Fields, field("victor_answer_id", strconv.Itoa(winner+1)), field("victor_answer_text", ended.Answers[winner].Media.Text))
 		}
 		n := w.newMessage(w.channel(channel), m.Author, "")
