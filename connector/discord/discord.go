@@ -45,6 +45,7 @@ var (
 	_ channel.WriteChecker = (*Discord)(nil)
 	_ channel.Reader       = (*Discord)(nil)
 	_ channel.Linker       = (*Discord)(nil)
+	_ channel.Resolver     = (*Discord)(nil)
 	_ channel.Sharded      = (*Discord)(nil)
 )
 

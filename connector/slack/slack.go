@@ -69,6 +69,7 @@ var (
 	_ channel.WriteChecker = (*Slack)(nil)
 	_ channel.Reader       = (*Slack)(nil)
 	_ channel.Linker       = (*Slack)(nil)
+	_ channel.Resolver     = (*Slack)(nil)
 )
 
 // Options are the settings of the connector.
