@@ -44,6 +44,7 @@ func TestAQuestionOpensAThread(t *testing.T) {
 
 	missed := r.ask(r.square, "one more thing")
 	r.answersLast(missed.ID, 1, "echo: one more thing")
+	r.Idle(r.place(r.square))
 	r.restart(func() { r.Say(missed.ID, r.ann.ID, "said while it was away") })
 	r.answersLast(missed.ID, 2, "echo: said while it was away")
 
@@ -128,6 +129,7 @@ func TestAnAnswerWhoseThreadIsGoneGoesToTheChannel(t *testing.T) {
 	r := threaded(t, quick).start()
 	question := r.ask(r.square, "one")
 	r.answersLast(question.ID, 1, "echo: one")
+	r.Idle(r.place(r.square))
 	w := r.connector.Reply(r.place(r.square), []string{question.ID})
 	w.Show("half of")
 	r.until("the draft", func() bool { return len(r.contents(question.ID)) == 2 })
@@ -142,6 +144,7 @@ func TestADraftInAThreadIsTakenOver(t *testing.T) {
 	r.answersLast(question.ID, 1, "echo: question")
 	other := r.ask(r.square, "another")
 	r.answersLast(other.ID, 1, "echo: another")
+	r.Idle(r.place(r.square))
 	r.StartThread(r.square, r.Say(r.square, r.ann.ID, "x").ID, r.Bot.ID, "x")
 	draft := check.Must(r.connector.poster.create(r.ctx, question.ID, newPost(question.ID, "half", "", nonce("half")), false))(t).ID
 	time.Sleep(5 * time.Millisecond)                 // so that the draft is older than the process

@@ -32,30 +32,36 @@ func (w *world) addReaction(q query) any {
 	}
 	refuseIf(!w.may(c, needed), errPermission)
 	w.writable(c, true)
-	if i < 0 {
-		full := len(m.Reactions) == maxReactions
-		refuseIf(full, &apiError{status: http.StatusBadRequest, code: 30010, message: "Maximum number of reactions reached (20)"})
-		i = len(m.Reactions)
-		m.Reactions = append(m.Reactions, &discordgo.MessageReactions{Emoji: &discordgo.Emoji{Name: emoji}})
-	}
-	if r := m.Reactions[i]; !r.Me {
-		r.Me = true
-		r.Count++
+	full := i < 0 && len(m.Reactions) == maxReactions
+	refuseIf(full, &apiError{status: http.StatusBadRequest, code: 30010, message: "Maximum number of reactions reached (20)"})
+	if i < 0 || !m.Reactions[i].Me {
+		m.count(emoji, true)
 		w.reacted(c, m, w.bot, emoji)
 	}
 	return nil
+}
+
+// count counts another reaction with an emoji, in a copy: tests may read what they have got of the message.
+func (m *Message) count(emoji string, own bool) {
+	r := discordgo.MessageReactions{Emoji: &discordgo.Emoji{Name: emoji}}
+	m.Reactions = slices.Clone(m.Reactions)
+	i := slices.IndexFunc(m.Reactions, func(r *discordgo.MessageReactions) bool { return r.Emoji.Name == emoji })
+	if i < 0 {
+		i = len(m.Reactions)
+		m.Reactions = append(m.Reactions, nil)
+	} else {
+		r = *m.Reactions[i]
+	}
+	r.Count++
+	r.Me = r.Me || own
+	m.Reactions[i] = &r
 }
 
 // React has a person, or another bot, put a reaction on a message.
 func (s *Server) React(channel, message, user, emoji string) {
 	s.do(func(w *world) {
 		m := w.message(channel, message)
-		i := slices.IndexFunc(m.Reactions, func(r *discordgo.MessageReactions) bool { return r.Emoji.Name == emoji })
-		if i < 0 {
-			i = len(m.Reactions)
-			m.Reactions = append(m.Reactions, &discordgo.MessageReactions{Emoji: &discordgo.Emoji{Name: emoji}})
-		}
-		m.Reactions[i].Count++
+		m.count(emoji, false)
 		w.reacted(w.channel(channel), m, w.user(user), emoji)
 	})
 }
