@@ -198,14 +198,16 @@ func (w *writer) change(ctx context.Context, p *streamedPiece, message post, onc
 
 // Send sends one piece and returns the id of its message.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
-	if err := w.enter(ctx, piece.To); err != nil {
-		return "", err
-	}
+	to := piece.To
 	if channel.IsNotice(piece) {
 		w.to = nil
 		piece.To = nil // it is no answer
 	}
 	if err := w.base.Work.Wait(ctx); err != nil {
+		return "", err
+	}
+	w.Stop()
+	if err := w.enter(ctx, to); err != nil {
 		return "", err
 	}
 	id, err := w.deliver(ctx, piece)
@@ -221,7 +223,6 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 }
 
 func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, error) {
-	w.Stop()
 	p, err := w.existing(ctx, piece)
 	if err != nil {
 		return "", err
