@@ -246,7 +246,7 @@ func blocks(c typed, a command.Answer) (text string, all []slackgo.Block) {
 		page = a.String() // the line is too long for a button
 	}
 	for _, b := range a.Buttons {
-		if button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: c.place.Thread}); button != nil {
+		if button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: c.place.Thread, Beside: b.Beside}); button != nil {
 			buttons = append(buttons, button)
 		}
 	}
