@@ -3,6 +3,7 @@
 package discord
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -11,10 +12,13 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/llm"
+	"cairn/testkit/channeltest"
 	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
+	"cairn/testkit/llmtest"
 )
 
 // threaded has the bot open threads, and gives it the permission in the square.
@@ -190,4 +194,47 @@ func TestInThreadsItAnswersWhatIsAddressed(t *testing.T) {
 	reply := r.Post(question.ID, r.ann.ID, discordtest.Post{Content: "three", ReplyTo: r.sent(question.ID)[1].ID})
 	r.answers(question.ID, 3)
 	check.Equal(t, "the third answers", r.sent(question.ID)[2].MessageReference.MessageID, reply.ID)
+}
+
+// TestAnAnswerInAThreadKeepsItsButtons checks that what is pressed in the thread reaches the channel's conversation, which asks and answers.
+func TestAnAnswerInAThreadKeepsItsButtons(t *testing.T) {
+	r := threaded(t)
+	box := &channeltest.Box{Approve: channel.ApproveAlways}
+	r.Tools = box
+	r.Model.Func = channeltest.Add
+	r.Rules.Access = map[string]access.Access{"discord": {Owners: []string{r.ann.ID}}}
+	r.start().registered()
+	question := r.ask(r.square, "please add")
+	check.Contains(t, "what it asks in the thread", r.answers(question.ID, 1)[0], "May I call calc_add")
+	asks := r.sent(question.ID)[0]
+	r.Click(question.ID, r.ann.ID, asks.ID, buttonsOf(t, &asks)["Allow"])
+	r.until("the answer", func() bool {
+		all := r.contents(question.ID)
+		return strings.Contains(all[len(all)-1], "The tool says: five")
+	})
+	r.Idle(r.place(r.square))
+	answer := r.sent(question.ID)[1]
+	pinned := r.answered(r.Menu(question.ID, r.ann.ID, answer.ID, "Pin this")).Answer
+	check.Contains(t, "the answer is pinned", pinned.Content, "is pinned")
+	check.Contains(t, "pins of the channel", r.tell("/pins").String(), "The tool says: five")
+	check.Len(t, "what it says in the channel", r.contents(r.square), 0)
+}
+
+func TestSourcesOfAnAnswerInAThread(t *testing.T) {
+	r := threaded(t)
+	r.Model.Func = func(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
+		if req.Messages[len(req.Messages)-1].Role == llm.RoleTool {
+			return llmtest.Say("It is on Friday."), nil
+		}
+		return llmtest.Use(llmtest.Call("1", "recall", map[string]string{"query": "launch"})), nil
+	}
+	r.start().registered()
+	r.Say(r.square, r.ann.ID, "The launch is on Friday.")
+	r.heard(r.place(r.square), 1)
+	question := r.ask(r.square, "when is the launch?")
+	r.answersLast(question.ID, 1, "It is on Friday.")
+	r.Idle(r.place(r.square))
+	answer := r.sent(question.ID)[0]
+	shown := r.answered(r.Click(question.ID, r.ann.ID, answer.ID, buttonsOf(t, &answer)["Sources"])).Answer
+	check.Contains(t, "sources", shown.Content, "The launch is on Friday.")
 }

@@ -12,6 +12,7 @@ import (
 
 	slackgo "github.com/slack-go/slack"
 
+	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/channel/sentences"
@@ -123,8 +124,8 @@ func (r *commands) onButton(payload json.RawMessage) {
 }
 
 // onMenu runs the command of an entry in a message's menu (reference/interaction-payloads/shortcuts-interaction-payload).
-func (r *commands) onMenu(entry, channel string, m message, who access.Person, trigger, url string) {
-	place := r.recent.placeOf(channel, m)
+func (r *commands) onMenu(entry, channelID string, m message, who access.Person, trigger, url string) {
+	place := r.recent.placeOf(channelID, m)
 	c := typed{place: place, who: who} // an answer about a message has no pages
 	show := r.overURL(c, url, place.Thread, false, false)
 	id := trigger + url
@@ -138,7 +139,15 @@ func (r *commands) onMenu(entry, channel string, m message, who access.Person, t
 		own = r.names.plainText(m.Text)
 	}
 	c.line = command.Actions[i].Line(m.TS, own)
-	r.start(id, c, show)
+	r.base.Work.Start(func(ctx context.Context) {
+		holder, err := channel.Holder(ctx, r.base.Hub, place.String(), m.TS) // an answer in a thread may belong to the channel's conversation
+		if err != nil {
+			r.base.Log.Debug("find_message_failed", "error", err)
+		} else {
+			c.place = chat.ParsePlace(holder)
+		}
+		r.start(id, c, r.overURL(c, url, place.Thread, false, false))
+	})
 }
 
 // overURL answers over a response_url. Only the sender sees the answer, unless it is public. The answer may replace the

@@ -55,6 +55,11 @@ func TestReactionsRunCommands(t *testing.T) {
 	r.w.React(general, answer, ben, "pushpin")
 	r.eventually("the mark", func() bool { return len(r.reactions(general, answer)) == 1 })
 	check.Contains(t, "pins", r.run(general, ben, "/pins").String(), "answer 1")
+	r.w.Menu(general, answer, ben, "pin")
+	r.eventually("the menu", func() bool {
+		all := r.botMessages(general, ben)
+		return len(all) > 0 && strings.Contains(all[len(all)-1].Shown(), "is already pinned")
+	})
 	r.end()
 	check.EqualAll(t, "the marks", r.reactions(general, root), []string{"pushpin"})
 }
