@@ -4,6 +4,7 @@ package platform
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,8 +47,10 @@ type Reacted struct {
 	Person       access.Person
 }
 
-// key identifies a reaction: a person who takes it back and repeats it gets nothing new.
-func (r Reacted) key() string { return fmt.Sprintf("react:%s:%s:%s", r.Message, r.Person.ID, r.Name) }
+// key identifies a reaction: a person who takes it back and repeats it gets nothing new. It does not name the person, because it stays.
+func (r Reacted) key() string {
+	return fmt.Sprintf("react:%s:%.8x", r.Message, sha256.Sum256([]byte(r.Person.ID+":"+r.Name)))
+}
 
 // concerns reports whether the reaction can be meant for the bot: a 🛑 on what somebody else says is none of its business.
 func (r Reacted) concerns(bot string) bool {
