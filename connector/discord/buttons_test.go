@@ -36,14 +36,14 @@ func TestAnUnknownButtonIsAnsweredInWords(t *testing.T) {
 	check.Lacks(t, "the log", r.Log.String(), "command_failed")
 }
 
-// TestTheButtonOfADraftAfterACrash is that of an answer which an earlier process has begun.
+// TestTheButtonOfADraftAfterACrash is under the beginning of an answer that an earlier process has shown.
 func TestTheButtonOfADraftAfterACrash(t *testing.T) {
 	r := newRig(t, discordtest.Options{}, quick).start().registered()
 	question := r.Say(r.square, r.ann.ID, "question")
 	r.heard(r.place(r.square), 1)
-	begun := newPost(r.square, "half of", question.ID, nonce("begun"))
-	begun.add(commandButtons(channel.StopButton(r.Hub, r.place(r.square)))...)
-	check.Must(r.connector.poster.create(r.ctx, r.square, begun, false))(t)
+	half := newPost(r.square, "half of", question.ID, nonce("half"))
+	half.add(commandButtons(channel.StopButton(r.Hub, r.place(r.square)))...)
+	check.Must(r.connector.poster.create(r.ctx, r.square, half, false))(t)
 	check.NoError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
 	r.connector.shards.list()[0].opened = time.Now() // a new process
 	draft := r.sent(r.square)[0]

@@ -42,7 +42,7 @@ func TestReactionsRunCommands(t *testing.T) {
 	r.w.React(general, root, bot, "brain")
 	r.w.React(general, root, ben, "octagonal_sign") // which does not count here
 	r.w.React(general, root, ann, "pushpin")        // who is no manager
-	check.Contains(t, "what she is told", r.awaitPrivate(general, ann, 1).Shown(), "only for people who manage this place")
+	check.Contains(t, "what she reads", r.awaitPrivate(general, ann, 1).Shown(), "only for people who manage this place")
 	check.Lacks(t, "pins", r.run(general, ben, "/pins").String(), "Friday")
 	r.w.React(general, root, ben, "pushpin")
 	r.eventually("the mark", func() bool { return len(r.reactions(general, root)) > 0 })
