@@ -274,33 +274,3 @@ func FuzzCommand(f *testing.F) {
 		check.Require(t, err == nil, "suggestions for %q: %v", line, err)
 	})
 }
-
-func TestShortListsHaveButtons(t *testing.T) {
-	r := newRig(t, echo)
-	r.withWorker(numberedSummaries)
-	labels := func(line string) (all []string) {
-		for _, b := range r.runAs(boss, place, line).Buttons {
-			all = append(all, b.Label)
-		}
-		return all
-	}
-	r.overhear("the boat leaves at ten")
-	r.runAs(boss, place, "/pin 1")
-	check.EqualAll(t, "pins", labels("/pins"), []string{"Unpin #1"})
-	check.EqualAll(t, "after its press", labels(r.runAs(boss, place, "/pins").Buttons[0].Line), []string{"Pin"})
-	for n := range 5 {
-		r.runAs(boss, place, fmt.Sprintf("/remember tea number %d is green", n))
-	}
-	check.EqualAll(t, "memories to choose from", labels("/forget tea"), []string{"Forget 5", "Forget 4", "Forget 3", "Forget 2", "Forget 1"})
-	check.Contains(t, "the first", r.runAs(boss, place, r.runAs(boss, place, "/forget tea").Buttons[0].Line).String(), "Memory 5 is forgotten")
-	check.Len(t, "buttons of a list to read", labels("/memories tea"), 0)
-	r.runAs(boss, place, "/remember tea number 5 is green")
-	r.runAs(boss, place, "/remember tea number 6 is green")
-	check.Len(t, "buttons of a list of six", labels("/forget tea"), 0)
-	for range 40 {
-		r.overhear("word word word word word word word")
-	}
-	r.compact()
-	summaries := r.runAs(boss, place, "/summaries").Buttons
-	check.That(t, len(summaries) == 1 && summaries[0].Label == "Expand 1" && summaries[0].Beside, "got %+v", summaries)
-}

@@ -41,20 +41,6 @@ type Button struct {
 	Beside bool `json:"beside,omitempty"`
 }
 
-// maxChosen is how many items of a list have buttons: more would need a second row, and what a person looks for is rather typed.
-const maxChosen = 5
-
-// choosing returns a button for each item of a list, by its number, if they are few. label and line have the number.
-func choosing(numbers []int64, label, line string, beside bool) (all []Button) {
-	if len(numbers) > maxChosen {
-		return nil
-	}
-	for _, n := range numbers {
-		all = append(all, Button{Label: fmt.Sprintf(label, n), Line: fmt.Sprintf(line, n), Beside: beside})
-	}
-	return all
-}
-
 // pageSize is the number of items on a page.
 const pageSize = 10
 

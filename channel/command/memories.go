@@ -25,8 +25,7 @@ func runMemories(ctx context.Context, c *Call) (Answer, error) {
 	verb, number, _ := strings.Cut(c.Args, " ")
 	id, ok := numberOf(strings.TrimSpace(number))
 	if !ok {
-		list, _, err := listMemories(ctx, c)
-		return list, err
+		return listMemories(ctx, c)
 	}
 	ms := memory.Of(c.Records)
 	switch strings.ToLower(verb) {
@@ -40,23 +39,23 @@ func runMemories(ctx context.Context, c *Call) (Answer, error) {
 		_, err := changeMemory(ctx, c, id, func() error { return ms.Restore(ctx, id) })
 		return Answer{Text: fmt.Sprintf("Memory %d is restored.", id), Buttons: memoryButtons(id)}, err
 	}
-	list, _, err := listMemories(ctx, c)
-	return list, err
+	return listMemories(ctx, c)
 }
 
-// listMemories lists the memories that the arguments ask for, with their numbers.
-func listMemories(ctx context.Context, c *Call) (answer Answer, ids []int64, err error) {
+// listMemories lists the memories that the arguments ask for.
+func listMemories(ctx context.Context, c *Call) (Answer, error) {
 	f, err := filterOf(ctx, c)
 	if err != nil {
-		return answer, nil, err
+		return Answer{}, err
 	}
 	found, total, err := memory.Of(c.Records).List(ctx, f)
 	switch {
 	case total == 0 && f.Query == "" && f.Kind == "" && f.About == "":
-		return Answer{Text: c.Speaker.Sayf("No memories from this conversation yet. I save them when older messages are summarized, or with /remember.")}, nil, err
+		return Answer{Text: c.Speaker.Sayf("No memories from this conversation yet. I save them when older messages are summarized, or with /remember.")}, err
 	case len(found) == 0:
-		return Answer{Text: "No memories here match that."}, nil, err
+		return Answer{Text: "No memories here match that."}, err
 	}
+	var answer Answer
 	if total > len(found) {
 		answer.Text = c.Speaker.Sayf("%d to %d of %d. Narrow the list with words or kind:KIND.", f.Offset+1, f.Offset+len(found), total)
 		if f.Offset+len(found) < total {
@@ -64,14 +63,13 @@ func listMemories(ctx context.Context, c *Call) (answer Answer, ids []int64, err
 		}
 	}
 	for _, m := range found {
-		ids = append(ids, m.ID)
 		line := memoryWords(c.Speaker, m)
 		if m.Conversation != c.Records.Name() {
 			line += c.Speaker.Sayf(" from %s", m.Conversation)
 		}
 		answer.Items = append(answer.Items, line)
 	}
-	return answer, ids, nil
+	return answer, nil
 }
 
 // filterOf reads the arguments of a list: words to look for, "kind:KIND", "about:NAME", "state:known" and "page:N".
@@ -217,8 +215,7 @@ func runForget(ctx context.Context, c *Call) (Answer, error) {
 	}
 	id, ok := numberOf(c.Args)
 	if !ok {
-		list, ids, err := listMemories(ctx, c)
-		list.Buttons = choosing(ids, "Forget %d", "/forget %d", false)
+		list, err := listMemories(ctx, c)
 		if len(list.Items) > 0 {
 			list.Text = strings.TrimSpace(c.Speaker.Sayf("Which one? Give its number: /forget 12. ") + list.Text)
 		}

@@ -84,12 +84,9 @@ func runPins(ctx context.Context, c *Call) (Answer, error) {
 	budget := c.Conversation.Status().PinBudget
 	costs := compactor.PinCosts(head.Pins, budget)
 	answer := Answer{Text: fmt.Sprintf("Pinned messages (pin_budget allows %d tokens in total):", budget)}
-	var seqs []int64
 	for i, p := range head.Pins {
-		seqs = append(seqs, p.Seq)
 		answer.Items = append(answer.Items, c.Speaker.Sayf("%s (pinned by %s, %d of %d tokens shown)", excerpt(c.Speaker, p.Message), chat.OneLine(p.By), costs[i].Tokens, costs[i].Full))
 	}
-	answer.Buttons = choosing(seqs, "Unpin #%d", "/unpin %d", false)
 	return answer, err
 }
 

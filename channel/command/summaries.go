@@ -30,15 +30,12 @@ func runSummaries(ctx context.Context, c *Call) (Answer, error) {
 	}
 	g := c.Conversation.Status()
 	answer := Answer{Text: fmt.Sprintf("%d on the stack, oldest first:", len(g.Stack))}
-	var ids []int64
 	for _, session := range g.Past.Earlier {
 		for _, row := range session.Rows {
-			ids = append(ids, row.ID)
 			answer.Items = append(answer.Items, summaryLine(c.Speaker, row)+c.Speaker.Sayf(" (from before a /new)"))
 		}
 	}
 	for _, row := range g.Stack {
-		ids = append(ids, row.ID)
 		answer.Items = append(answer.Items, summaryLine(c.Speaker, row))
 	}
 	if len(answer.Items) == 0 {
@@ -46,7 +43,6 @@ func runSummaries(ctx context.Context, c *Call) (Answer, error) {
 	} else if len(g.Stack) == 0 {
 		answer.Text = c.Speaker.Sayf("Nothing has been summarized since the last /new. From before, oldest first:")
 	}
-	answer.Buttons = choosing(ids, "Expand %d", "/expand %d", true)
 	return answer, nil
 }
 
