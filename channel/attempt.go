@@ -93,7 +93,7 @@ func (a *attempt) add(text string) {
 func (a *attempt) end(last llm.Message, next, turn int64, language string) (reply string) {
 	id := fmt.Sprintf("reply-%d", next)
 	if a.hasSources() {
-		id += fmt.Sprintf("%s%d.%s", sourcesMark, turn, language)
+		id = WithSources(id, turn, language)
 	}
 	last.Text = clean.WithoutNoReply(last.Text, false)
 	a.add(last.Text)
@@ -109,6 +109,11 @@ func (a *attempt) end(last llm.Message, next, turn int64, language string) (repl
 
 // sourcesMark is in the id of a reply for which tools have found messages or memories; the turn and the language follow, see Buttons.
 const sourcesMark = ".sources-"
+
+// WithSources returns the id of a reply below which a button shows the sources of a turn, by its number.
+func WithSources(reply string, turn int64, language string) string {
+	return fmt.Sprintf("%s%s%d.%s", reply, sourcesMark, turn, language)
+}
 
 func (a *attempt) hasSources() bool {
 	return slices.ContainsFunc(a.messages, func(m chat.Message) bool {

@@ -58,6 +58,13 @@ type Indicator interface {
 	Working()
 }
 
+// Keeper is implemented by writers of platforms on which people stop a reply at the message that shows it, which closes that message.
+type Keeper interface {
+	// Kept returns the platform id of that message, which stays as it is: nothing of the reply is sent, and Kept ends what is shown.
+	// "": nobody has closed one. It must not wait for the network.
+	Kept() (id string)
+}
+
 // Adopter is implemented by writers that look for what an earlier process has shown of a reply, and take that over.
 type Adopter interface {
 	// Fresh reports that no process has started the reply before, so there is nothing to look for. It is called first.
@@ -117,6 +124,7 @@ type Page struct {
 	Messages []Inbound
 	There    []string // ids of all messages of the page; nil: unknown
 	Gone     []string // of There, the deleted messages that left a trace because something hangs on them
+	TopOnly  bool     // There may lack messages that reply to others
 	Last     string   // the id to continue from
 	More     bool     // there is more to read after Last
 }

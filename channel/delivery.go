@@ -99,6 +99,24 @@ func FirstInThread(ctx context.Context, h *Hub, name, id string) bool {
 	return err == nil && !known
 }
 
+// Has reports whether a conversation has a message of a person, by its platform id, which may be deleted.
+func Has(ctx context.Context, h *Hub, name, id string) (bool, error) {
+	records, err := h.stored(ctx, name)
+	if records == nil {
+		return false, err
+	}
+	return records.Inbox().Has(ctx, id)
+}
+
+// Said returns the text of a message of a person, by its platform id, and that of the message it replies to; empty if it is unknown.
+func Said(ctx context.Context, h *Hub, name, id string) (text, replyTo string, err error) {
+	records, err := h.stored(ctx, name)
+	if records == nil {
+		return "", "", err
+	}
+	return records.Inbox().Said(ctx, id)
+}
+
 // SentAs returns the piece sent as a platform message, also by an earlier process; ok is false if none was.
 func (h *Hub) SentAs(ctx context.Context, name, id string) (p Piece, ok bool, err error) {
 	records, err := h.stored(ctx, name)

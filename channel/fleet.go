@@ -45,6 +45,7 @@ type Fleet struct {
 
 	mu     sync.Mutex      // guards below
 	reopen map[string]bool // conversations to open, by name; true: this process owned them
+	opens  time.Time       // no conversation is opened before; see settle
 	ending map[string]int  // how much of a conversation of people and its tasks still ends after it was dropped, by its name
 
 	failing observe.Incident // the lease cannot be renewed
@@ -118,7 +119,9 @@ func (f *Fleet) keep(ctx context.Context) {
 			}
 			continue
 		}
-		if f.failing.End() {
+		if f.failing.On() {
+			f.settle()
+			f.failing.End()
 			f.hub.o.Log.Info("renew_lease_recovered")
 			f.back.ring()
 		}

@@ -58,7 +58,12 @@ func (p *process) place() string { return p.name + ":server/general" }
 // deliver delivers a question of a person.
 func (p *process) deliver(who string) {
 	p.t.Helper()
-	m := channel.Inbound{ID: rand.Text(), AuthorID: who, Author: who, Text: "hello", Addressed: true, Time: time.Now()}
+	p.say(time.Now(), who, "hello")
+}
+
+func (p *process) say(at time.Time, who, text string) {
+	p.t.Helper()
+	m := channel.Inbound{ID: rand.Text(), AuthorID: who, Author: who, Text: text, Addressed: true, Time: at}
 	check.Must(p.hub.Deliver(p.t.Context(), p.place(), m))(p.t)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
+	"cairn/internal/observe"
 	"cairn/llm"
 	"cairn/store"
 )
@@ -54,8 +55,11 @@ func (t *turn) finish(ctx context.Context, o store.Outcome) error {
 	if o.Reply == "" || o.Failure {
 		t.attempt.withdraw()
 	}
+	if w, ok := t.attempt.writer.(Keeper); ok && o.Reply != "" && t.outcome == observe.Stopped {
+		o.ShownAs = w.Kept()
+	}
 	switch { // before a sender can find the row
-	case o.Reply == "":
+	case o.Reply == "", o.ShownAs != "":
 	case o.Failure:
 		t.sender.keep(o.Reply, t.newWriter())
 	default:

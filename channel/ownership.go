@@ -16,6 +16,10 @@ func (f *Fleet) own(ctx context.Context, records *store.Conversation) (*store.Co
 		return records, nil
 	}
 	root, _ := store.RootOf(records.Name())
+	if f.isSettling() {
+		f.again(false, records.Name())
+		return nil, records.Fail("claim", store.ErrOwned)
+	}
 	if f.mayNotOwn(root) || f.isEnding(root, records.Name()) {
 		return nil, records.Fail("claim", store.ErrOwned)
 	}
@@ -25,6 +29,25 @@ func (f *Fleet) own(ctx context.Context, records *store.Conversation) (*store.Co
 // mayNotOwn reports whether conversations of people, and their tasks, are for other processes to claim.
 func (f *Fleet) mayNotOwn(root string) bool {
 	return f.leaving.Load() || !f.receives(root)
+}
+
+// settleWithin is how long processes may take to store what they have received in an outage of the database.
+const settleWithin = 700 * time.Millisecond
+
+// settle ends a time in which the database could not be reached: this process opens no conversation in it, and for a moment after it. Each
+// process has received a part of what people wrote then; when all of that waits in the inbox, the process that claims a conversation puts
+// it in order.
+func (f *Fleet) settle() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.opens = time.Now().Add(settleWithin)
+	time.AfterFunc(settleWithin, f.events.set)
+}
+
+func (f *Fleet) isSettling() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.failing.On() || time.Now().Before(f.opens)
 }
 
 // passOn gives up a conversation that is not this process's to open: it still owns that if an earlier release has failed, or if the
@@ -68,6 +91,9 @@ func (f *Fleet) lookOnce(ctx context.Context) error {
 		f.again(true, e.Conversation)
 	}
 	f.again(false, free...)
+	if f.isSettling() { // settle has this look again
+		return err
+	}
 	f.openAgain(ctx)
 	return errors.Join(err, f.answer(ctx)) // what nobody owned has an owner now
 }

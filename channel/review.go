@@ -86,6 +86,7 @@ func (b *backfill) review(ctx context.Context, known []store.Known, page Page, a
 		covered := page.There != nil && (atEnd || newer(newest, m.ID))
 		young := time.Since(m.Saved).Abs() < reviewAge // a clock that was set back makes no message young
 		switch missing := covered && !slices.Contains(page.There, m.ID); {
+		case missing && page.TopOnly && m.Reply: // it may be in a thread
 		case slices.Contains(page.Gone, m.ID), missing && !young:
 			gone = append(gone, m.ID)
 		case missing:

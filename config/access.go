@@ -33,6 +33,7 @@ type Slack struct {
 	Working   string   `toml:"working" one:"status reaction placeholder off"`
 	ReplyIn   string   `toml:"reply_in" one:"auto thread channel"`
 	Reactions []string `toml:"reactions"`
+	Direct    string   `toml:"direct" one:"one threads"`
 	access.Access
 }
 

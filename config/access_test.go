@@ -148,6 +148,7 @@ func TestChoices(t *testing.T) {
 		names = append(names, r.Command)
 	}
 	check.EqualAll(t, "reactions", reactions, names)
+	check.EqualAll(t, "direct", choices(Slack{}, "Direct"), slack.Directs)
 	check.EqualAll(t, "connector", choices(Binding{}, "Connector"), []string{"discord", "slack", terminalName, WebName})
 	check.EqualAll(t, "approve", choices(ToolServer{}, "Approve"), []string{channel.ApproveNever, channel.ApproveFirst, channel.ApproveAlways})
 	check.EqualAll(t, "builtin", choices(ToolServer{}, "Builtin"), builtin.Names)

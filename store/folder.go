@@ -133,6 +133,16 @@ func Writable(dir string) error {
 	return checkRoom(dir, info.Size())
 }
 
+// InUse reports whether a process that may write has the data folder dir open.
+func InUse(dir string) bool {
+	file, err := os.Open(filepath.Join(dir, lockName))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }() // which releases the lock
+	return errors.Is(syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
+
 // takeLock locks a file, which holds the process ID. The lock belongs to the open file, so it
 // vanishes with the process however that ends; the process ID alone keeps no one out.
 func takeLock(path string) (unlock func() error, err error) {

@@ -161,6 +161,21 @@ func (in Inbox) Addressed(ctx context.Context, id string) (bool, error) {
 	})
 }
 
+// Has reports whether a message has arrived here, by its platform ID; it may be deleted since.
+func (in Inbox) Has(ctx context.Context, id string) (bool, error) {
+	return View(ctx, in.c, "look for a message", func(tx *Tx) bool {
+		is := in.delivery(tx, id)
+		return is.waits || is.left
+	})
+}
+
+// Said returns the text of a message, by its platform ID, and that of the message it replies to; empty if it is unknown or deleted.
+func (in Inbox) Said(ctx context.Context, id string) (text, replyTo string, err error) {
+	err = in.c.row(ctx, "read a message", []any{&text, &replyTo}, "SELECT text, reply_to FROM messages WHERE "+inConversation+` AND platform_id = ?2 AND role = 'user'
+		UNION ALL SELECT text, reply_to FROM inbox WHERE conversation = ?1 AND platform_id = ?2 LIMIT 1`, in.c.id, id)
+	return text, replyTo, err
+}
+
 // HasOther reports whether people have written anything here besides a message, by its platform ID: commands and
 // what was deleted count.
 func (in Inbox) HasOther(ctx context.Context, but string) (has bool, err error) {

@@ -236,6 +236,7 @@ type Known struct {
 	ID     string
 	Edited time.Time // by the platform's clock; zero: no edit is known
 	Saved  time.Time // by this machine's clock
+	Reply  bool      // it replies to another message
 }
 
 // Recent returns at most limit of the newest messages of people, in no particular order, sent since a time, without deleted
@@ -243,10 +244,10 @@ type Known struct {
 func (tr Transcript) Recent(ctx context.Context, since time.Time, limit int) ([]Known, error) {
 	const reviewed = 500 // rows of the transcript
 	recent, err := selectAlone(ctx, tr.c.store, func(rows *sql.Rows, m *Known) error {
-		return rows.Scan(&m.ID, utcInto(&m.Edited), utcInto(&m.Saved))
-	}, fmt.Sprintf(`SELECT platform_id, edited, saved_at FROM (
-			SELECT platform_id, coalesce(edited_at, 0) AS edited, said_at, received_at AS saved_at FROM inbox WHERE conversation = ?1
-			UNION ALL SELECT * FROM (SELECT platform_id, coalesce(edited_at, 0), said_at, saved_at FROM
+		return rows.Scan(&m.ID, utcInto(&m.Edited), utcInto(&m.Saved), &m.Reply)
+	}, fmt.Sprintf(`SELECT platform_id, edited, saved_at, reply_to <> '' FROM (
+			SELECT platform_id, coalesce(edited_at, 0) AS edited, said_at, received_at AS saved_at, reply_to FROM inbox WHERE conversation = ?1
+			UNION ALL SELECT * FROM (SELECT platform_id, coalesce(edited_at, 0), said_at, saved_at, reply_to FROM
 				(SELECT * FROM messages WHERE %s ORDER BY id DESC LIMIT %d) newest WHERE role = 'user' AND platform_id <> '' AND deleted_at IS NULL) said
 		) known WHERE said_at >= ?2 ORDER BY said_at DESC LIMIT ?3`, inConversation, reviewed), tr.c.id, since.UnixMilli(), limit)
 	return recent, tr.c.Fail("look for recent messages", err)

@@ -30,6 +30,7 @@ type Outcome struct {
 	Reply    string           // ID of the reply to send; empty: nothing is sent
 	To       []string         // platform ids of the messages it answers
 	Pieces   []string         // the reply, cut for the connector
+	ShownAs  string           // platform id of the message that shows the reply already, so that nothing is sent; empty: none does
 	Failure  bool             // Pieces are a plain sentence about a failure, not the assistant's words
 	Count    transcript.Count // the provider's last count; zero: no valid one
 	Sent     transcript.Sent  // the last request of the turn; zero: there was none
@@ -187,6 +188,10 @@ func (out Outbox) post(tx *Tx, o Outcome) {
 	for part, text := range o.Pieces {
 		tx.do(`INSERT INTO outbox (conversation, reply, part, parts, answers, text, failure, created_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, out.c.id, o.Reply, part, len(o.Pieces), toJSON(o.To), text, o.Failure, nowMillis())
+	}
+	if o.ShownAs != "" {
+		tx.do("UPDATE outbox SET state = 'sent', text = '', platform_id = ?, sent_at = ? WHERE conversation = ? AND reply = ?",
+			o.ShownAs, nowMillis(), out.c.id, o.Reply)
 	}
 }
 

@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"cairn/channel/sentences"
+	"cairn/chat"
 )
 
 // Answer is the result of a command.
 type Answer struct {
 	Text  string   // shown above the items, if there are any
 	Items []string // lines of a list; a connector that can shows them in pages
+	Lines []string // commands about the items, one for each; a connector that can lets people choose an item to run its command: see Choices
 
 	Language string // of the conversation, for what connectors add
 
@@ -57,6 +59,15 @@ func (a Answer) Page(n int) string {
 	return text
 }
 
+// Choices returns what people can choose on a page: the commands about its items. What comes of one is shown beside the list.
+func (a Answer) Choices(page int) (all []Choice) {
+	page = min(max(page, 0), a.Pages()-1)
+	for i := page * pageSize; i < min((page+1)*pageSize, len(a.Lines)); i++ {
+		all = append(all, Choice{Label: chat.OneLine(a.Items[i]), Value: a.Lines[i]})
+	}
+	return all
+}
+
 // What connectors add to answers, in English; sentences.In(Answer.Language) translates it.
 const (
 	TextRefused  = "I do not answer here."
@@ -65,6 +76,7 @@ const (
 	TextDone     = "Done."
 	TextPrevious = "Previous" // page
 	TextNext     = "Next"     // page
+	TextChoose   = "Choose one…"
 )
 
 // String returns the whole answer.
@@ -86,7 +98,7 @@ func (a Answer) Fenced() Answer {
 	return a
 }
 
-// Choice is a suggested value for an argument of a command.
+// Choice is a suggested value for an argument of a command, or a command about an item of a list.
 type Choice struct {
 	Label string // shown to people
 	Value string

@@ -87,7 +87,7 @@ func partOf(speaker sentences.Speaker, id, whole int64) string {
 }
 
 func linesAnswer(ctx context.Context, c *Call, row compactor.Summary) Answer {
-	answer := Answer{Text: summaryWords(c.Speaker, row)}
+	answer := Answer{Text: summaryWords(c.Speaker, row), Buttons: []Button{{Label: "Expand", Line: fmt.Sprintf("/expand %d", row.ID), Beside: true}}}
 	for _, l := range report.LinesOf(row) {
 		answer.Items = append(answer.Items, lineWords(c.Speaker, l))
 	}

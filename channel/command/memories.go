@@ -20,7 +20,7 @@ import (
 // memoriesShown is the most memories in a list; page:2 is the next list.
 const memoriesShown = 200
 
-// runMemories lists or searches memories; "pin 12", "unpin 12" and "restore 12" change one.
+// runMemories lists or searches memories; "show 12" shows one, "pin 12", "unpin 12" and "restore 12" change it.
 func runMemories(ctx context.Context, c *Call) (Answer, error) {
 	verb, number, _ := strings.Cut(c.Args, " ")
 	id, ok := numberOf(strings.TrimSpace(number))
@@ -35,6 +35,8 @@ func runMemories(ctx context.Context, c *Call) (Answer, error) {
 	case "unpin":
 		_, err := changeMemory(ctx, c, id, func() error { return ms.Pin(ctx, id, false) })
 		return Answer{Text: fmt.Sprintf("Memory %d is no longer pinned.", id)}, err
+	case "show":
+		return showMemory(ctx, c, id)
 	case "restore":
 		_, err := changeMemory(ctx, c, id, func() error { return ms.Restore(ctx, id) })
 		return Answer{Text: fmt.Sprintf("Memory %d is restored.", id), Buttons: memoryButtons(id)}, err
@@ -68,8 +70,22 @@ func listMemories(ctx context.Context, c *Call) (Answer, error) {
 			line += c.Speaker.Sayf(" from %s", m.Conversation)
 		}
 		answer.Items = append(answer.Items, line)
+		answer.Lines = append(answer.Lines, fmt.Sprintf("/memories show %d", m.ID))
 	}
 	return answer, nil
+}
+
+// showMemory shows a memory of this conversation that is not forgotten.
+func showMemory(ctx context.Context, c *Call, id int64) (Answer, error) {
+	d, err := memory.Of(c.Records).Details(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || d.State == "forgotten" {
+		return Answer{}, noMemory(id)
+	}
+	return Answer{Text: memoryWords(c.Speaker, d.Memory), Buttons: memoryButtons(id)}, err
+}
+
+func noMemory(id int64) error {
+	return sentences.NewProblem(fmt.Sprintf("This conversation has no memory %d. Change memories of another conversation there.", id))
 }
 
 // filterOf reads the arguments of a list: words to look for, "kind:KIND", "about:NAME", "state:known" and "page:N".
@@ -136,7 +152,7 @@ func changeMemory(ctx context.Context, c *Call, id int64, change func() error) (
 	state, wrong := errors.AsType[*memory.StateError](err)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		err = sentences.NewProblem(fmt.Sprintf("This conversation has no memory %d. Change memories of another conversation there.", id))
+		err = noMemory(id)
 	case wrong:
 		err = sentences.NewProblem(fmt.Sprintf("Memory %d is %s, so this changes nothing.", id, state.State))
 	case errors.Is(err, memory.ErrDuplicate):
@@ -218,6 +234,9 @@ func runForget(ctx context.Context, c *Call) (Answer, error) {
 		list, err := listMemories(ctx, c)
 		if len(list.Items) > 0 {
 			list.Text = strings.TrimSpace(c.Speaker.Sayf("Which one? Give its number: /forget 12. ") + list.Text)
+			for i, line := range list.Lines {
+				list.Lines[i] = strings.Replace(line, "/memories show", "/forget", 1)
+			}
 		}
 		return list, err
 	}

@@ -33,10 +33,12 @@ func runSummaries(ctx context.Context, c *Call) (Answer, error) {
 	for _, session := range g.Past.Earlier {
 		for _, row := range session.Rows {
 			answer.Items = append(answer.Items, summaryLine(c.Speaker, row)+c.Speaker.Sayf(" (from before a /new)"))
+			answer.Lines = append(answer.Lines, linesOf(row))
 		}
 	}
 	for _, row := range g.Stack {
 		answer.Items = append(answer.Items, summaryLine(c.Speaker, row))
+		answer.Lines = append(answer.Lines, linesOf(row))
 	}
 	if len(answer.Items) == 0 {
 		answer.Text = "Nothing has been summarized here: I see every message verbatim."
@@ -45,6 +47,9 @@ func runSummaries(ctx context.Context, c *Call) (Answer, error) {
 	}
 	return answer, nil
 }
+
+// linesOf is the command that shows the lines of a summary.
+func linesOf(row compactor.Summary) string { return fmt.Sprintf("/summaries %d", row.ID) }
 
 // summaryLine describes a summary in one line for people, and how to see what is behind it.
 func summaryLine(speaker sentences.Speaker, row compactor.Summary) string {
@@ -83,6 +88,7 @@ func runExpand(ctx context.Context, c *Call) (Answer, error) {
 	answer := Answer{Text: summaryWords(c.Speaker, e.Row)}
 	for _, child := range e.Children {
 		answer.Items = append(answer.Items, summaryLine(c.Speaker, child))
+		answer.Lines = append(answer.Lines, fmt.Sprintf("/expand %d", child.ID))
 	}
 	for _, m := range e.Messages {
 		answer.Items = append(answer.Items, record(c.Speaker, m))

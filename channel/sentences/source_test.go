@@ -17,7 +17,7 @@ import (
 func sourceOf(t *testing.T) string {
 	var all strings.Builder
 	for _, pattern := range []string{
-		"channel/*.go", "channel/*/*.go", "llm/*.go", "llm/*/*.go", "connector/terminal/*.go", "connector/platform/*.go",
+		"channel/*.go", "channel/*/*.go", "llm/*.go", "llm/*/*.go", "connector/terminal/*.go", "connector/platform/*.go", "connector/slack/*.go",
 		"compactor/*.go", "compactor/judge/*.go", "compactor/summarize/*.go", "transcript/*.go", "store/*.go", "memory/*.go", "chat/*.go",
 	} {
 		for _, name := range check.Must(filepath.Glob(filepath.Join("../..", pattern)))(t) {

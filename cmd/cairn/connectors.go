@@ -21,6 +21,7 @@ import (
 	"cairn/channel/access"
 	"cairn/config"
 	"cairn/connector/discord"
+	"cairn/connector/platform"
 	"cairn/connector/slack"
 	"cairn/mcp"
 	"cairn/store"
@@ -35,6 +36,8 @@ type outerConnector interface {
 	Connected() bool
 	Problem() string // what it waits for if the platform does not answer; else empty
 	Check(ctx context.Context) (facts []string, err error)
+	// Trial prepares a trial in a conversation; see platform.Trial. The connector must not run.
+	Trial(ctx context.Context, hub *channel.Hub, conversation string) (*platform.Trial, error)
 }
 
 var (
@@ -74,7 +77,7 @@ func openConnectors(s *config.Settings, r *readers, dashboard bool, log *slog.Lo
 	}
 	if bot != "" {
 		connector, err := slack.New(slack.Options{
-			BotToken: bot, AppToken: app, APIBase: s.Slack.APIBase, Working: s.Slack.Working, ReplyIn: s.Slack.ReplyIn, Reactions: s.Slack.Reactions,
+			BotToken: bot, AppToken: app, APIBase: s.Slack.APIBase, Working: s.Slack.Working, ReplyIn: s.Slack.ReplyIn, Direct: s.Slack.Direct, Reactions: s.Slack.Reactions,
 			AttachmentTokens: s.AttachmentTokens, Pictures: s.Pictures, Voice: r.voice, PDF: r.pdf, CatchUp: catchUp, Log: log,
 		})
 		if err != nil {

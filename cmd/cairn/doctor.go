@@ -25,22 +25,40 @@ import (
 
 func newDoctor(a *app) *cobra.Command {
 	var d doctor
-	return a.withJSON("one JSON object per line", &cobra.Command{
-		Use:   "doctor [--json]",
+	cmd := a.withJSON("one JSON object per line", &cobra.Command{
+		Use:   "doctor [--live CHANNEL [--wait]] [--json]",
 		Short: "Check the settings, the data folder, the servers of models, embeddings and tools, and the tokens",
 		Long: `Check everything a running bot depends on: the settings; the data folder, including every page
 of the database, or the PostgreSQL server; the MCP servers and their tools; and what the tokens of Discord and Slack may
 do. It sends each model a turn with tools, the same turn again to see the provider's cache at
-work, a picture, and a request for a summary, asks the server of embeddings for vectors, and the server for transcription
+work, and a picture, and has the model that summarizes summarize a known conversation of 28 messages, to see whether it
+is good enough. It asks the server of embeddings for vectors, and the server for transcription
 for what is said in a second of silence. It works while the bot runs, and asks it how it is, at
-its health or [web] address. Exit code 1: something is wrong.`,
+its health or [web] address.
+
+With --live, it also does in a channel what a bot does there: it posts, looks up what it posted, edits,
+streams, takes back, and has you press a button. It prints what the platform did beside what Cairn
+expects, without names, ids and texts, and deletes everything that it posted, also after Ctrl-C.
+Everybody in that channel sees it: choose a quiet one.
+
+Exit code 1: something is wrong, or differs.`,
 		Example: `  cairn doctor
+  cairn doctor --live slack:C0123456789
+  cairn doctor --live discord:1234567890123456
   cairn doctor --json | jq 'select(.ok | not)'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d.app = a
+			if cmd.Flags().Changed("live") {
+				if err := checkPlace(d.place); err != nil {
+					return err
+				}
+			}
 			return d.examine(cmd.Context())
 		},
 	})
+	cmd.Flags().StringVar(&d.place, "live", "", "try what a bot does in this `CHANNEL` of Discord or Slack")
+	cmd.Flags().BoolVar(&d.wait, "wait", false, "with --live, ask somebody to press a button though standard input is no terminal")
+	return cmd
 }
 
 const serverTimeout = 30 * time.Second
@@ -48,14 +66,22 @@ const serverTimeout = 30 * time.Second
 type doctor struct {
 	app      *app
 	failures int
-	hasData  bool  // the database exists and can be read
-	printErr error // standard output could not be written
+	place    string // in which --live tries the connector; "": nowhere
+	wait     bool   // somebody may press a button, though standard input is no terminal
+	hasData  bool   // the database exists and can be read
+	printErr error  // standard output could not be written
 }
 
 type diagnosis struct {
-	Check  string `json:"check"` // settings, data, model, worker, search, files, tools, platform, discord, slack, bot
+	Check  string `json:"check"` // settings, data, model, worker, search, files, tools, platform, discord, slack, bot, live
 	OK     bool   `json:"ok"`
 	Detail string `json:"said"`
+
+	// Of live alone; see platform.Step.
+	Step     string `json:"step,omitempty"`
+	Expected string `json:"expected,omitempty"`
+	Seen     string `json:"seen,omitempty"`
+	Skipped  bool   `json:"skipped,omitempty"`
 }
 
 func (d diagnosis) String() string {
@@ -66,11 +92,11 @@ func (d diagnosis) String() string {
 // report prints facts, and err as a failed check, without secrets.
 func (d *doctor) report(name string, err error, facts ...string) {
 	for _, fact := range facts {
-		d.print(diagnosis{name, true, d.app.secrets.mask(fact)})
+		d.print(diagnosis{Check: name, OK: true, Detail: d.app.secrets.mask(fact)})
 	}
 	if err != nil {
 		d.failures++
-		d.print(diagnosis{name, false, d.app.secrets.mask(err.Error())})
+		d.print(diagnosis{Check: name, Detail: d.app.secrets.mask(err.Error())})
 	}
 }
 
@@ -94,7 +120,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	if s.Ambiguous() {
 		d.report("settings", nil, "warning: "+bothProviders)
 	}
-	for _, look := range []func(context.Context){d.data, d.models, d.embeddings, d.tools, d.connectors, d.runningBot} {
+	for _, look := range []func(context.Context){d.data, d.models, d.embeddings, d.tools, d.connectors, d.runningBot, d.live} {
 		look(ctx)
 		if err := cmp.Or(d.printErr, ctx.Err()); err != nil {
 			return err
@@ -191,13 +217,8 @@ func (d *doctor) connectors(ctx context.Context) {
 // runningBot reports what the running bot says of itself, if the settings name its address and a bot answers there: what it waits
 // for, a second process cannot see.
 func (d *doctor) runningBot(ctx context.Context) {
-	address := cmp.Or(d.app.settings.Health, d.app.settings.Web.Listen)
-	if address == "" {
-		return
-	}
-	text, _, err := getHealth(ctx, address, "/readyz")
-	var found state
-	if err != nil || json.Unmarshal(text, &found) != nil || len(found.Parts) == 0 { // it does not run, or another program does
+	found, answers := d.askBot(ctx)
+	if !answers {
 		return
 	}
 	if found.OK {
@@ -211,6 +232,16 @@ func (d *doctor) runningBot(ctx context.Context) {
 			d.report("bot", fmt.Errorf("it runs, and is not ready: %s: %s", part.Part, part.Why))
 		}
 	}
+}
+
+// askBot asks the running bot how it is; answers is false if the settings name no address, it does not run, or another program does.
+func (d *doctor) askBot(ctx context.Context) (found state, answers bool) {
+	address := cmp.Or(d.app.settings.Health, d.app.settings.Web.Listen)
+	if address == "" {
+		return found, false
+	}
+	text, _, err := getHealth(ctx, address, "/readyz")
+	return found, err == nil && json.Unmarshal(text, &found) == nil && len(found.Parts) > 0
 }
 
 func (d *doctor) tools(ctx context.Context) {

@@ -20,7 +20,7 @@ import (
 
 func TestDoctor(t *testing.T) {
 	newFolder(t).doctorSays(exitFailed, "ok     settings  no file, the defaults\n", "ok     data      data: there is none yet\n", "WRONG  model     agent cairn has no model", "ok     platform  no tokens are set")
-	p := newPlatforms(t).folder("", modelAt(llmtest.Serve(t, saying("yes")))...)
+	p := newPlatforms(t).folder("", modelAt(llmtest.Serve(t, summarizing(saying("yes"))))...)
 	p.must("I like tea\n", "chat")
 	p.doctorSays(0, "every page can be read", "model     m, of agent cairn: answered in ", "discord   Message Content Intent is on", "slack     both tokens are valid")
 	p = newFolder(t, modelAt(modelServer(t, failing["a wrong key"].do))...).with("workers = 0")
@@ -67,16 +67,12 @@ func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
 		requests int
 	}{
 		"a model with all features": {script: func(x *llmtest.Exchange) {
-			if x.Request.Forced != "" {
-				x.Use("c1", "summarize", `{"summary":"Ada prefers green tea."}`)
-				return
-			}
 			x.Say("yes")
 		}, want: []string{
 			"ok     model     m, of agent cairn: answered in ", ", supports tools; window of 128000 tokens (default); wire chat, at http://",
 			"ok     model     m, of agent cairn: cache not used: none of the ", "a prompt stays cached for 5m\n",
 			"ok     model     m, of agent cairn: accepts pictures",
-			"ok     worker    m, which summarizes for agent cairn: answered in ", "with a forced tool call",
+			"ok     worker    m, which summarizes for agent cairn: good enough: ",
 		}, requests: 4},
 		"a server that takes no tools, no pictures, no order to call": {script: func(x *llmtest.Exchange) {
 			switch {
@@ -104,14 +100,14 @@ func TestDoctorChecksTurnsAndWorkers(t *testing.T) {
 		}, want: []string{", supports tools; ", "wire responses"}},
 		"what the cache did": {script: counting(2000, 1920), settings: "[llm]\nwire = \"chat\"\n", want: []string{"cache works: 1920 of the 2000 tokens of a second, identical request came from it"}},
 	} {
-		server := modelServer(t, c.script)
+		server := modelServer(t, summarizing(c.script))
 		out := newFolder(t, modelAt(server)...).with(c.settings).must("", "doctor")
 		for _, want := range c.want {
 			check.Equal(t, fmt.Sprintf("%s: %q in %s", name, want, out), strings.Count(out, want), 1)
 		}
 		check.That(t, c.requests == 0 || len(server.Requests()) == c.requests, "%s: %d requests", name, len(server.Requests()))
 	}
-	unnamed := newFolder(t, "OPENAI_BASE_URL="+modelServer(t, saying("yes")).URL).must("", "doctor")
+	unnamed := newFolder(t, "OPENAI_BASE_URL="+modelServer(t, summarizing(saying("yes"))).URL).must("", "doctor")
 	check.Equal(t, "models that are reported", strings.Count(unnamed, "test-model, of agent cairn: answered in"), 1)
 	check.Equal(t, "workers that are reported", strings.Count(unnamed, "worker    "), 1)
 }

@@ -43,7 +43,7 @@ func startPairAt(t *testing.T, first, second string) (p *pair, release func()) {
 	released := make(chan bool)
 	release = sync.OnceFunc(func() { close(released) })
 	p = &pair{platforms: newPlatforms(t), t: t}
-	model := llmtest.Serve(t, func(x *llmtest.Exchange) {
+	model := llmtest.Serve(t, summarizing(func(x *llmtest.Exchange) {
 		asked := x.Request.Last().Text()
 		for _, question := range []string{"slow", "one", "two", "three", "after", "last", "other", "next"} {
 			if !strings.Contains(asked, question) {
@@ -57,7 +57,7 @@ func startPairAt(t *testing.T, first, second string) (p *pair, release func()) {
 			return
 		}
 		x.Say("ok") // to a check of the model
-	})
+	}))
 	t.Cleanup(release)
 	start := func(address string) *live {
 		p.folder = p.platforms.folder(fmt.Sprintf("store = %q\n", address), modelAt(model)...)

@@ -41,11 +41,11 @@ func newSquad(t *testing.T, o discordtest.Options) *squad {
 			left--
 		}
 	}
-	s.model = llmtest.Serve(t, func(x *llmtest.Exchange) {
+	s.model = llmtest.Serve(t, summarizing(func(x *llmtest.Exchange) {
 		_, asked, _ := strings.Cut(x.Request.Last().Text(), "question")
 		number, _, _ := strings.Cut(asked, " ")
 		x.Say("Answer" + number)
-	})
+	}))
 	return s
 }
 

@@ -126,11 +126,11 @@ func (p folder) run(input string, args ...string) result {
 	return result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
 }
 
-// needsProcess reports whether a command ends only by a signal, or depends on the time zone, which
+// needsProcess reports whether a command ends only by a signal, takes many seconds, or depends on the time zone, which
 // a process has only once.
 func (p folder) needsProcess(args []string) bool {
 	settings, _ := os.ReadFile(filepath.Join(p.dir, "config.toml"))
-	return len(args) == 0 || slices.Contains([]string{"run", "mcp"}, args[0]) ||
+	return len(args) == 0 || slices.Contains([]string{"run", "mcp"}, args[0]) || slices.Contains(args, "--live") ||
 		strings.Contains(string(settings), "time_zone")
 }
 

@@ -21,7 +21,6 @@ import (
 	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/compactor"
-	"cairn/compactor/worker"
 	"cairn/config"
 	"cairn/internal/network"
 	"cairn/llm"
@@ -240,19 +239,43 @@ func greySquare() []byte {
 	return file.Bytes()
 }
 
-// worker lets the agent's summarizing model summarize two messages.
+// worker lets the agent's summarizing model summarize the known span.
 func (d *doctor) worker(ctx context.Context, agent channel.Agent) {
-	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
+	limited, cancel := context.WithTimeout(ctx, spanTimeout)
 	defer cancel()
-	start := time.Now()
-	how, err := worker.Probe(ctx, agent.Worker, agent.Policy().Reasoning)
 	name := fmt.Sprintf("%s, which summarizes for agent %s", agent.Worker.Name(), agent.ID)
-	if err != nil {
+	trial, err := trySpan(limited, agent)
+	var refused *llm.Error
+	switch {
+	case ctx.Err() != nil:
+		return
+	case limited.Err() != nil:
+		d.report("worker", fmt.Errorf("%s: it has not summarized %d messages within %v: check the load of its server", name, len(knownMessages()), compactor.Duration(spanTimeout)))
+		return
+	case err != nil:
 		d.report("worker", explained(name, err))
 		return
+	case errors.As(trial.failure, &refused): // by its server
+		d.report("worker", explained(name, trial.failure))
+		return
 	}
-	d.report("worker", nil, fmt.Sprintf("%s: answered in %v, %s", name, sinceStart(start), how))
+	how := ""
+	if learned := llm.LearnedOf(agent.Worker, nil); learned.WorkPlain.Load() || learned.Facts().RefusesTools {
+		how = ", in plain text: its server supports no tools, so it saves no memories"
+	}
+	words, enough := trial.verdict()
+	if !enough {
+		d.report("worker", fmt.Errorf("%s: not good enough: %s%s\n%s", name, words, how, betterWorker))
+		return
+	}
+	d.report("worker", nil, fmt.Sprintf("%s: good enough: %s%s", name, words, how))
 }
+
+// spanTimeout limits the summary of the known span, which may take several requests.
+const spanTimeout = 3 * modelTimeout
+
+// betterWorker says what to do about a model that is not good enough.
+const betterWorker = "try again; if it stays so, name a larger model under [defaults.compaction] model: what a model cannot summarize is replaced by sentences of the messages"
 
 // explained adds to an error the model, its server and how to fix the problem.
 func explained(name string, err error) error {

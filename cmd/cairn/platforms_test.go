@@ -34,7 +34,11 @@ func newPlatforms(t *testing.T) *platforms {
 }
 
 func platformsOf(t *testing.T, o discordtest.Options) *platforms {
-	p := &platforms{t: t, discord: discordtest.New(o), slack: slacktest.New(slacktest.Options{})}
+	return platformsWith(t, o, slacktest.Options{})
+}
+
+func platformsWith(t *testing.T, o discordtest.Options, s slacktest.Options) *platforms {
+	p := &platforms{t: t, discord: discordtest.New(o), slack: slacktest.New(s)}
 	t.Cleanup(p.discord.Close)
 	t.Cleanup(p.slack.Close)
 	p.ann = p.discord.User("Ann")

@@ -39,7 +39,7 @@ func TestSetupByAScript(t *testing.T) {
 	check.SkipUnderRace(t)
 	t.Parallel()
 	on := newPlatforms(t)
-	model := modelServer(t, saying("yes")).URL
+	model := modelServer(t, summarizing(saying("yes"))).URL
 	broken := modelServer(t, failing["an unknown model"].do).URL
 	t.Run("what is missing or wrong is said, and changes nothing", func(t *testing.T) {
 		p := newFolder(t, "EMPTY=", "GOOD=token")

@@ -29,6 +29,6 @@ func TestDoctorShowsShards(t *testing.T) {
 	check.Contains(t, "metrics", said, `cairn_discord_shard_connected{shard="0"} 1`, `cairn_discord_shard_connected{shard="2"} 0`,
 		`cairn_discord_shard_servers{shard="2"}`, "cairn_discord_session_starts_left 4", `cairn_connector_connected{connector="discord"} 0`)
 	out = f.run("", "doctor").out
-	check.Contains(t, "doctor while the bot runs", out, "ok     bot       discord shards: 1 of 3 shards connected")
+	check.Contains(t, "doctor while the bot runs", out, "ok     bot       discord shards: ", " of 3 shards connected") // more may be connected by now
 	r.stop()
 }

@@ -35,6 +35,7 @@ func (c *commands) showAnswer(ctx context.Context, i interaction, line string, n
 		first = answerPost(pieces[0], 0)
 		more = pieces[1:]
 		if len(more) == 0 {
+			first.add(menu(answer, 0)...)
 			first.add(commandButtons(answer.Buttons)...)
 		}
 	}

@@ -52,8 +52,9 @@ type interaction struct {
 	Data      struct {
 		Name     string
 		Options  []option
-		CustomID string `json:"custom_id"` // of a button
-		TargetID string `json:"target_id"` // the message whose menu was used
+		CustomID string   `json:"custom_id"` // of a button, or a menu
+		Values   []string // that were chosen in a menu
+		TargetID string   `json:"target_id"` // the message whose menu was used
 		Resolved struct{ Messages map[string]message }
 	}
 }
@@ -82,7 +83,7 @@ func (c *commands) onInteraction(i interaction) {
 
 // handle defers the response to an interaction, runs its command for the person who caused it, and shows the answer.
 func (c *commands) handle(ctx context.Context, i interaction) error {
-	line, n, known := parseCustomID(i.Data.CustomID)
+	line, n, known := parseCustomID(i.pressed())
 	deferral := discordgo.InteractionResponseDeferredMessageUpdate
 	data := any(nil)
 	switch i.Type {
@@ -129,6 +130,14 @@ func (c *commands) holder(ctx context.Context, name, message string) string {
 		return name
 	}
 	return found
+}
+
+// pressed returns the id of the button, or that of a button for what was chosen in a menu.
+func (i interaction) pressed() string {
+	if i.Data.CustomID == menuID && len(i.Data.Values) == 1 {
+		return besidePrefix + i.Data.Values[0]
+	}
+	return i.Data.CustomID
 }
 
 // isButton reports whether the answer replaces the message whose button was pressed.

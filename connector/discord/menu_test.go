@@ -5,6 +5,9 @@ package discord
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -149,4 +152,47 @@ func TestSourcesAreUnderAnAnswer(t *testing.T) {
 	check.Equal(t, "after a restart", again.Content, shown.Content)
 	r.tell("/forget 1")
 	check.Lacks(t, "what was forgotten", r.answered(r.Click(r.square, r.ann.ID, answer.ID, id)).Answer.Content, "kept secret")
+}
+
+// Discord says "This interaction failed" if there is no response within 3 seconds.
+func TestCallbacksDoNotWaitForTheModel(t *testing.T) {
+	r := newRig(t, discordtest.Options{})
+	r.Model.Func = func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+		<-ctx.Done()
+		return llm.Response{}, ctx.Err()
+	}
+	r.start().registered()
+	said := r.ask(r.square, "are you there?")
+	r.until("a request", func() bool { return len(r.Model.Requests()) == 1 })
+	var clicks []discordtest.Interaction
+	for range 100 {
+		clicks = append(clicks, r.Menu(r.square, r.ann.ID, said.ID, "Remember this"), r.Slash(r.square, r.ann.ID, "context"))
+	}
+	longest := time.Duration(0)
+	for _, c := range clicks {
+		r.until("a response", func() bool { return !r.Interaction(c.ID).Answered.IsZero() })
+		longest = max(longest, r.Interaction(c.ID).Answered.Sub(c.At))
+	}
+	t.Logf("the longest of %d took %v", len(clicks), longest)
+	check.Len(t, "requests", r.Model.Requests(), 1)
+}
+
+func TestAnItemOfAListIsChosen(t *testing.T) {
+	r := newRig(t, discordtest.Options{})
+	r.start().registered()
+	for n := range 12 {
+		r.tell(fmt.Sprintf("/remember tea number %d is %s", n, strings.Repeat("green ", 30)))
+	}
+	list := r.answered(r.Slash(r.square, r.ann.ID, "memories"))
+	shown := r.answered(r.Choose(r.square, r.ann.ID, list.Answer.ID, menuID, "/memories show 10")).Answer
+	check.That(t, ephemeral(shown) && strings.HasPrefix(shown.Content, "(10) "), "chosen: %q", shown.Content)
+	i := discordtest.Interaction{Answer: shown}
+	check.EqualAll(t, "its buttons", slices.Sorted(maps.Keys(buttonsOf(t, i.Answer))), []string{"Forget", "Pin"})
+	r.Click(r.square, r.ann.ID, list.Answer.ID, buttonsOf(t, list.Answer)["Next"])
+	r.until("the next page", func() bool { return strings.Contains(r.Interaction(list.ID).Answer.Content, "(page 2 of 2)") })
+	last := r.answered(r.Choose(r.square, r.ann.ID, list.Answer.ID, menuID, "/memories show 1")).Answer
+	check.Contains(t, "of the second page", last.Content, "tea number 0")
+	r.tell("/forget 1")
+	gone := r.answered(r.Choose(r.square, r.ann.ID, list.Answer.ID, menuID, "/memories show 1")).Answer
+	check.Contains(t, "of a memory that is forgotten", gone.Content, "has no memory 1")
 }

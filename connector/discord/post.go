@@ -124,8 +124,32 @@ func page(line string, answer command.Answer, n int) post {
 	p := answerPost(messages.Fit(answer.Page(n)), 0,
 		button(sentences.In(answer.Language).Translate(command.TextPrevious), customID(line, n-1), n == 0),
 		button(sentences.In(answer.Language).Translate(command.TextNext), customID(line, n+1), n == answer.Pages()-1))
+	p.add(menu(answer, n)...)
 	p.add(commandButtons(answer.Buttons)...)
 	return p
+}
+
+const (
+	maxOptionLabel = 100 // characters (Discord, Components: Select Option Structure)
+	maxOptionValue = 100
+	menuID         = besidePrefix + "menu"
+)
+
+// menu is a menu of the commands about the items on a page of a list; empty if there are none.
+func menu(answer command.Answer, page int) (row []discordgo.MessageComponent) {
+	var options []discordgo.SelectMenuOption
+	for _, choice := range answer.Choices(page) {
+		if len(choice.Value) <= maxOptionValue {
+			options = append(options, discordgo.SelectMenuOption{Label: platform.Short(choice.Label, maxOptionLabel), Value: choice.Value})
+		}
+	}
+	if len(options) == 0 {
+		return nil
+	}
+	return []discordgo.MessageComponent{discordgo.SelectMenu{
+		MenuType: discordgo.StringSelectMenu, CustomID: menuID, Options: options,
+		Placeholder: sentences.In(answer.Language).Translate(command.TextChoose),
+	}}
 }
 
 const maxButtons = 5 // in a row (Discord, Components: Action Row)

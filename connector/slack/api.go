@@ -108,7 +108,9 @@ func (s *Slack) probeBot(ctx context.Context) error {
 		return errors.New("auth.test: the answer says nothing")
 	}
 	*s.self = self{team: who.TeamID, workspace: who.Team, url: who.URL, user: who.UserID, bot: who.BotID, name: who.User, since: s.Clock.Now()}
-	return s.checkScopes(who.Header)
+	granted := strings.FieldsFunc(who.Header.Get("X-OAuth-Scopes"), func(r rune) bool { return r == ',' || r == ' ' })
+	s.self.agent = slices.Contains(granted, agentScope)
+	return s.checkScopes(granted)
 }
 
 func (s *Slack) probeApp(ctx context.Context) error {
@@ -116,9 +118,11 @@ func (s *Slack) probeApp(ctx context.Context) error {
 	return explainSocketError(err)
 }
 
+// agentScope is the scope that Slack adds to an app that is declared as an agent (ai/agent-sessions). Others work without it.
+const agentScope = "assistant:write"
+
 // checkScopes compares the token's scopes, if Slack lists them, with the manifest's. Only a missing chat:write is an error.
-func (s *Slack) checkScopes(header http.Header) error {
-	granted := strings.FieldsFunc(header.Get("X-OAuth-Scopes"), func(r rune) bool { return r == ',' || r == ' ' })
+func (s *Slack) checkScopes(granted []string) error {
 	if len(granted) == 0 {
 		return nil
 	}
@@ -126,7 +130,7 @@ func (s *Slack) checkScopes(header http.Header) error {
 	if len(s.o.Reactions) > 0 {
 		wanted = append(wanted, "reactions:read")
 	}
-	missing := slices.DeleteFunc(wanted, func(scope string) bool { return slices.Contains(granted, scope) })
+	missing := slices.DeleteFunc(wanted, func(scope string) bool { return scope == agentScope || slices.Contains(granted, scope) })
 	if slices.Contains(missing, "chat:write") {
 		return platform.SetupError("the app lacks the scope chat:write: " + clickScope)
 	}

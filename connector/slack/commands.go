@@ -27,20 +27,23 @@ type typed struct {
 	who   access.Person
 	page  int
 
+	thread string // where its answer is posted, if place has none: in a direct message with an agent
+
 	ran chan struct{} // nil: it was not written as a message; see platform.Base.RunCommand
 }
 
 // commands runs the commands that people write, and answers them.
 type commands struct {
-	base    *platform.Base
-	api     *api
-	self    *self
-	names   *names
-	times   *times
-	recent  *recent
-	history *history
-	poster  *poster
-	queue   *platform.KeyedQueue[event] // see events
+	base     *platform.Base
+	api      *api
+	self     *self
+	names    *names
+	times    *times
+	recent   *recent
+	history  *history
+	poster   *poster
+	sessions *sessions
+	queue    *platform.KeyedQueue[event] // see events
 
 	reactions []string // see Options
 }
@@ -113,7 +116,7 @@ func (r *commands) onButton(payload json.RawMessage) {
 	isButton := p.Type == "block_actions" && len(p.Actions) > 0 && strings.HasPrefix(p.Actions[0].ActionID, actionPrefix)
 	known := isButton && json.Unmarshal([]byte(p.Actions[0].Value), &value) == nil && platform.KnowsButton(value.Line)
 	place := r.self.place(p.Channel.ID, value.Thread)
-	thread := r.recent.placeOf(p.Channel.ID, p.Message).Thread
+	thread := r.recent.threadOf(p.Channel.ID, p.Message)
 	c := typed{place: place, line: value.Line, who: who, page: value.Page}
 	show := r.overURL(c, p.URL, thread, false, !value.Beside)
 	if !known {
@@ -127,7 +130,7 @@ func (r *commands) onButton(payload json.RawMessage) {
 func (r *commands) onMenu(entry, channelID string, m message, who access.Person, trigger, url string) {
 	place := r.recent.placeOf(channelID, m)
 	c := typed{place: place, who: who} // an answer about a message has no pages
-	show := r.overURL(c, url, place.Thread, false, false)
+	show := r.overURL(c, url, r.recent.threadOf(channelID, m), false, false)
 	id := trigger + url
 	i := slices.IndexFunc(command.Actions, func(a command.Action) bool { return a.Command == entry })
 	if i < 0 {
@@ -146,7 +149,7 @@ func (r *commands) onMenu(entry, channelID string, m message, who access.Person,
 		} else {
 			c.place = chat.ParsePlace(holder)
 		}
-		r.start(id, c, r.overURL(c, url, place.Thread, false, false))
+		r.start(id, c, r.overURL(c, url, r.recent.threadOf(channelID, m), false, false))
 	})
 }
 
@@ -179,6 +182,7 @@ func (r *commands) overURL(c typed, url, thread string, public, replaces bool) p
 func (r *commands) asMessage(c typed, written string) platform.Show {
 	ts := ""
 	place := c.place
+	place.Thread = cmp.Or(place.Thread, c.thread)
 	m := mark{Reply: "command-" + written}
 	write := r.api.write
 	return func(ctx context.Context, a command.Answer) error {

@@ -1,15 +1,13 @@
-// What people see while a reply is written: a draft of it, a status, or a reaction.
+// What people see of a reply while it is written: a draft of it.
 
 package slack
 
 import (
-	"cmp"
 	"context"
 	"strings"
+	"time"
 
 	slackgo "github.com/slack-go/slack"
-
-	"cairn/connector/platform"
 )
 
 // draft is the message that shows a reply while it is written: a Slack stream where possible, else a message that is
@@ -20,6 +18,7 @@ type draft struct {
 	streaming bool   // the stream accepts more text
 	unsure    bool   // the message may have a text other than text
 	lost      bool   // it may have been posted with an unknown ts
+	kept      bool   // its last edit is, see keepEdit
 }
 
 // show updates the draft to show text, as far as a stream allows.
@@ -61,7 +60,7 @@ func (d *draft) show(ctx context.Context, w *writer, text string) error {
 
 // start shows the first text: in the draft of an earlier process, in a stream, or in a new message.
 func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
-	if w.mayHaveStarted() {
+	if w.mayHaveStarted() && !w.looked {
 		looking, done := context.WithCancel(ctx)
 		defer context.AfterFunc(w.Live, done)() // the finished text looks itself, before others
 		defer done()
@@ -69,12 +68,18 @@ func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
 		if err != nil {
 			return err
 		}
-		d.adopt(sent, w)
+		w.adopt(ctx, sent)
+		if len(w.full) > 0 {
+			return nil // text is that of the first of them
+		}
 		if d.ts != "" {
 			return d.show(ctx, w, text)
 		}
 	}
 	started, err := d.startStream(ctx, w, text)
+	if !started && err == nil {
+		err = d.keepEdit(w)
+	}
 	if !started && err == nil {
 		d.ts, err = w.poster.post(ctx, w.api.once, w.place, text, mark{Answers: w.answers}, nil, nil)
 	}
@@ -86,6 +91,23 @@ func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
 	return nil
 }
 
+// keepEdit keeps the edit that finishes a draft. Without one left, the answer is posted when it is complete, and does not have to wait for
+// an edit: Slack allows four times as many posts.
+func (d *draft) keepEdit(w *writer) error {
+	if d.kept {
+		return nil
+	}
+	done, wait := w.api.gates.of("chat.update").keep()
+	if wait > 0 {
+		return &slackgo.RateLimitedError{RetryAfter: min(wait, keepPause)}
+	}
+	d.kept = true
+	context.AfterFunc(w.Live, done)
+	return nil
+}
+
+const keepPause = 2 * time.Second // until a draft tries again to keep its last edit
+
 // startStream starts a stream where Slack allows it: in a thread, for the author of the answered message.
 func (d *draft) startStream(ctx context.Context, w *writer, text string) (started bool, err error) {
 	person, team, known := w.recent.author(w.place.Channel, w.answers)
@@ -96,6 +118,9 @@ func (d *draft) startStream(ctx context.Context, w *writer, text string) (starte
 		slackgo.MsgOptionTS(w.place.Thread), slackgo.MsgOptionRecipientUserID(person), slackgo.MsgOptionRecipientTeamID(team),
 		slackgo.MsgOptionMarkdownText(defuseMentions(text)))
 	_, limited := rateLimit(err)
+	if err == nil || mayHaveTakenEffect(err) {
+		w.busy.Store(true)
+	}
 	switch {
 	case err == nil:
 		w.recent.noteFromBot(w.place.Channel, d.ts)
@@ -111,17 +136,22 @@ func (d *draft) startStream(ctx context.Context, w *writer, text string) (starte
 	return false, err
 }
 
-// adopt takes over the unfinished draft that an earlier process left for the same message.
-func (d *draft) adopt(sent []message, w *writer) {
-	for _, o := range sent {
-		m := o.Metadata.Mark
-		unfinished := o.marked() && m.Reply == "" && m.Answers == w.answers
-		unmarked := o.Metadata.Type == "" && w.place.Thread != "" && isTS(w.answers)
-		if (unfinished || unmarked) && w.recent.claim(w.place.Channel, o.TS, w.answers) {
-			*d = draft{ts: o.TS, unsure: true}
-			return
-		}
+// end ends a stream whose message has all of its piece: Slack limits the text of a stream, and so does an edit.
+func (d *draft) end(ctx context.Context, w *writer) error {
+	_, _, err := w.api.once.StopStreamContext(background(ctx, nil), w.place.Channel, d.ts, mark{Answers: w.answers}.option())
+	if err == nil || isPermanent(err) {
+		d.streaming = false
+		d.unsure = d.unsure || err != nil
+		w.busy.Store(err != nil)
 	}
+	if codeOf(err) == codeStopped {
+		w.stopped()
+		return err
+	}
+	if isPermanent(err) {
+		return nil
+	}
+	return err
 }
 
 // finish turns the draft into the first message of the reply, with buttons under it.
@@ -138,7 +168,11 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark, unde
 		_, _, err := w.api.write.StopStreamContext(ctx, w.place.Channel, d.ts, options...)
 		d.unsure = true
 		if err == nil {
+			w.busy.Store(false)
 			return nil
+		}
+		if codeOf(err) == codeStopped { // its event may have come to another process
+			w.recent.noteStopped(w.place.Channel, d.ts)
 		}
 		w.base.Log.Debug("stop_stream_failed", "error", err)
 	}
@@ -154,73 +188,12 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark, unde
 
 func (d *draft) stopStream(ctx context.Context, w *writer) error {
 	_, _, err := w.api.write.StopStreamContext(ctx, w.place.Channel, d.ts)
+	if err == nil {
+		w.busy.Store(false)
+	}
 	if err == nil || isPermanent(err) || unknownMethod(err) { // it has stopped already, or the edit will fail
 		d.streaming = false
 		return nil
 	}
 	return err
-}
-
-const (
-	workingEmoji = "eyes"
-	placeholder  = "Thinking…"
-)
-
-// showWorking shows that the bot is working, until the writer stops: by a status, or by a reaction where Slack shows none.
-func (w *writer) showWorking(ctx context.Context) {
-	status := w.working == workingStatus && w.status(ctx)
-	if !status && (w.working == workingOff || !w.react(ctx)) {
-		return
-	}
-	<-w.Live.Done()
-	remove := func(ctx context.Context) {
-		defer w.removed.Done()
-		// The shutdown waits for this request instead of canceling it: nothing else would remove them.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout/3)
-		defer cancel()
-		if status {
-			w.setStatus(ctx, "")
-		} else if err := w.api.write.RemoveReactionContext(ctx, workingEmoji, w.question()); err != nil {
-			w.base.Log.Debug("remove_reaction_failed", "error", err)
-		}
-	}
-	w.removed.Add(1)
-	if !w.base.Work.Start(remove) {
-		remove(ctx)
-	}
-}
-
-func (w *writer) question() slackgo.ItemRef {
-	return slackgo.NewRefToMessage(w.place.Channel, w.answers)
-}
-
-// react adds the reaction to the answered message, unless an earlier process has. It returns false if there is none then.
-func (w *writer) react(ctx context.Context) bool {
-	if !isTS(w.answers) {
-		return false
-	}
-	err := w.api.once.AddReactionContext(ctx, workingEmoji, w.question())
-	return err == nil || mayHaveTakenEffect(err) || codeOf(err) == "already_reacted"
-}
-
-// status keeps the status set until the writer stops. It returns false where Slack shows none, which is not in threads and
-// direct messages. It is not set in a thread that the reply itself starts, where no one would see it.
-func (w *writer) status(ctx context.Context) bool {
-	if w.conversation.Thread == "" && (!w.conversation.Direct() || w.answers == "") {
-		return false
-	}
-	for w.setStatus(ctx, "is thinking…") {
-		if platform.Sleep(w.Live, w.times.status) != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// setStatus sets the status; an empty text clears it. It returns false where Slack shows none.
-func (w *writer) setStatus(ctx context.Context, text string) bool {
-	err := w.api.once.SetAssistantThreadsStatusContext(ctx, slackgo.AssistantThreadsSetStatusParameters{
-		ChannelID: w.conversation.Channel, ThreadTS: cmp.Or(w.conversation.Thread, w.answers), Status: text,
-	})
-	return !isRefused(err)
 }

@@ -20,6 +20,7 @@ const (
 	clickBotToken   = "copy it from api.slack.com/apps → your app → OAuth & Permissions → Bot User OAuth Token (xoxb-…)"
 	clickAppToken   = "create one at api.slack.com/apps → your app → Basic Information → App-Level Tokens, with the scope connections:write (xapp-…)"
 	clickScope      = "add it at api.slack.com/apps → your app → OAuth & Permissions → Scopes → Bot Token Scopes, then install the app again"
+	clickStop       = "add it at api.slack.com/apps → your app → Event Subscriptions → Subscribe to bot events"
 	clickSocketMode = "switch it on at api.slack.com/apps → your app → Socket Mode"
 )
 

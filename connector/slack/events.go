@@ -37,7 +37,14 @@ func (q *events) add(payload json.RawMessage, ack func()) {
 	}
 	notePermissions(q.base, q.self, e.message)
 	if e.Channel != "" && e.Type == "agent_session_stopped" {
-		q.commands.onStop(e.message)
+		for _, ts := range e.Streams {
+			q.recent.noteStopped(e.Channel, ts)
+		}
+		q.queue.Add(e.Channel, e, q.handle)
+		return
+	}
+	if e.Type == "app_home_opened" {
+		q.onHome(e.message)
 	}
 	if e.Type == "reaction_added" {
 		q.commands.onReaction(e.message)
@@ -50,6 +57,13 @@ func (q *events) add(payload json.RawMessage, ack func()) {
 		return
 	}
 	q.queue.Add(e.Channel, e, q.handle)
+}
+
+// onHome handles that somebody has opened a tab of App Home.
+func (q *events) onHome(e message) {
+	if e.Tab == tabMessages {
+		q.commands.sessions.suggest(e.Channel)
+	}
 }
 
 // handle handles queued events of one channel in order.
@@ -76,6 +90,9 @@ func (q *events) storeNext(ctx context.Context, batch []event) int {
 // acknowledged too late if each was stored alone. n is the number of these events; store is nil if there is nothing to store.
 func (q *events) next(ctx context.Context, batch []event) (n int, store func() error) {
 	first := batch[0]
+	if first.Type == "agent_session_stopped" {
+		return 1, q.stop(ctx, first.message)
+	}
 	place := q.recent.placeOf(first.Channel, first.message)
 	const changed, deleted = slackgo.MsgSubTypeMessageChanged, slackgo.MsgSubTypeMessageDeleted
 	switch {
@@ -93,7 +110,7 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 	}
 	var messages []channel.Inbound
 	for _, e := range batch {
-		if e.SubType == changed || e.SubType == deleted || q.recent.placeOf(e.Channel, e.message) != place {
+		if e.SubType == changed || e.SubType == deleted || e.Type == "agent_session_stopped" || q.recent.placeOf(e.Channel, e.message) != place {
 			break
 		}
 		m, there := q.recent.current(e.Channel, e.message)
@@ -103,7 +120,7 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 			if n > 0 {
 				break
 			}
-			return 1, q.command(ctx, place, in)
+			return 1, q.command(ctx, place, in, q.recent.answeredIn(e.Channel, m))
 		}
 		if relevant {
 			in.Audience = audience(e.Kind, place)
@@ -121,14 +138,36 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 }
 
 // command returns how to run a written command. It comes as a message and as a mention, and each may come to another process.
-func (q *events) command(ctx context.Context, place chat.Place, in channel.Inbound) (store func() error) {
+func (q *events) command(ctx context.Context, place chat.Place, in channel.Inbound, thread string) (store func() error) {
 	return func() error {
 		first, err := channel.FirstTo(ctx, q.base.Hub, place.String(), "command-"+in.ID)
 		if err != nil || !first {
 			return err
 		}
-		c := typed{place: place, line: in.Text, who: access.Person{ID: in.AuthorID, Name: in.Author}, ran: make(chan struct{})}
+		c := typed{place: place, thread: thread, line: in.Text, who: access.Person{ID: in.AuthorID, Name: in.Author}, ran: make(chan struct{})}
 		q.commands.start(place.Channel+"/"+in.ID, c, q.commands.asMessage(c, in.ID))
+		return nil
+	}
+}
+
+// stop returns how to handle a press of Slack's stop button, which may come to several processes. The session ends in any case: after
+// a crash the event comes again.
+func (q *events) stop(ctx context.Context, e message) (store func() error) {
+	thread := q.self.place(e.Channel, e.Thread)
+	ended := q.commands.endSession(thread)
+	return func() error {
+		place := q.recent.placeOf(e.Channel, message{Thread: e.Thread})
+		first, err := channel.FirstTo(ctx, q.base.Hub, place.String(), "stop-"+e.EventTS)
+		if err != nil {
+			return err
+		}
+		if first {
+			q.commands.onStop(e, place)
+		}
+		select {
+		case <-ended:
+		case <-time.After(time.Second): // Slack waits 3 for an acknowledgement
+		}
 		return nil
 	}
 }
@@ -158,7 +197,13 @@ func (q *events) edited(ctx context.Context, m message) (store func() error) {
 	limited, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	in.Text = q.names.resolveNames(limited, in.Text)
-	return func() error { return q.base.Hub.Edit(ctx, place.String(), in) }
+	return func() error {
+		name, err := q.whereIs(ctx, place, in.ID)
+		if err != nil {
+			return err
+		}
+		return q.base.Hub.Edit(ctx, name, in)
+	}
 }
 
 // sameFiles compares the files of two versions of a message; a deleted one gets another mode.
@@ -171,14 +216,27 @@ func (q *events) deletion(ctx context.Context, channelID string, m message) (sto
 	q.recent.noteDeletion(channelID, m.TS)
 	place := q.recent.placeOf(channelID, m)
 	return func() error {
-		name := place.String()
-		if place.Thread == "" {
-			var err error
-			name, err = channel.WhereIs(ctx, q.base.Hub, name, m.TS)
-			if err != nil {
-				return err
-			}
+		name, err := q.whereIs(ctx, place, m.TS)
+		if err != nil {
+			return err
 		}
 		return q.base.Hub.Delete(ctx, name, m.TS)
 	}
+}
+
+// whereIs returns the conversation of a message whose place is known by an event, which may leave the thread out. That of a direct
+// message depends on the settings, and on whether the app was an agent, when it arrived.
+func (q *events) whereIs(ctx context.Context, place chat.Place, ts string) (name string, err error) {
+	if place.Thread != "" && !place.Direct() {
+		return place.String(), nil
+	}
+	name, err = channel.WhereIs(ctx, q.base.Hub, above(place), ts)
+	if err != nil || place.Thread == "" || name != above(place) {
+		return name, err
+	}
+	isAbove, err := channel.Has(ctx, q.base.Hub, name, ts)
+	if err != nil || isAbove {
+		return name, err
+	}
+	return place.String(), nil
 }

@@ -29,18 +29,20 @@ type tier struct {
 // waits. chat.postMessage has a special tier: several hundred messages a minute, with one a second in a channel, of which
 // Slack allows bursts.
 var tiers = map[string]tier{
-	"chat.appendStream":     {limit: 100, background: 100, spread: true},
-	"chat.startStream":      {limit: 20, background: 20},
-	"chat.postMessage":      {limit: 200, background: 100, local: true},
-	"chat.stopStream":       {limit: 20, background: 10},
-	"chat.update":           {limit: 50, background: 25, spread: true},
-	"conversations.history": {limit: 50, background: 25},
-	"conversations.info":    {limit: 50, background: 25},
-	"conversations.replies": {limit: 50, background: 25},
-	"files.info":            {limit: 100, background: 50},
-	"users.conversations":   {limit: 50, background: 25},
-	"users.info":            {limit: 100, background: 50},
-	"users.list":            {limit: 20, background: 10},
+	"agents.sessions.setStatus":             {limit: 50, background: 25},
+	"assistant.threads.setSuggestedPrompts": {limit: 100, background: 100},
+	"chat.appendStream":                     {limit: 100, background: 100, spread: true},
+	"chat.startStream":                      {limit: 20, background: 20},
+	"chat.postMessage":                      {limit: 200, background: 100, local: true},
+	"chat.stopStream":                       {limit: 20, background: 10},
+	"chat.update":                           {limit: 50, background: 25, spread: true},
+	"conversations.history":                 {limit: 50, background: 25},
+	"conversations.info":                    {limit: 50, background: 25},
+	"conversations.replies":                 {limit: 50, background: 25},
+	"files.info":                            {limit: 100, background: 50},
+	"users.conversations":                   {limit: 50, background: 25},
+	"users.info":                            {limit: 100, background: 50},
+	"users.list":                            {limit: 20, background: 10},
 }
 
 const (
@@ -83,6 +85,7 @@ type gate struct {
 	closed    time.Time   // until then Slack refuses requests
 	line      []int       // the tickets of those who wait, not in the background, longest first
 	last      int         // ticket
+	kept      int         // requests that drafts need when they are finished
 }
 
 // draw returns a ticket for take.
@@ -108,14 +111,12 @@ func (g *gate) take(ticket int, inBackground bool) (wait time.Duration) {
 	}
 	g.sent = g.recent(g.sent, now)
 	g.unawaited = g.recent(g.unawaited, now)
-	opens := g.closed
-	if inBackground && !opens.IsZero() {
-		opens = opens.Add(yieldTime)
+	if inBackground {
+		before += g.kept
 	}
-	if over := len(g.sent) + before - g.limit; over >= len(g.sent) {
-		opens = later(opens, now.Add(g.window))
-	} else if over >= 0 {
-		opens = later(opens, g.sent[over].Add(g.window))
+	opens := g.after(before, now)
+	if inBackground && !g.closed.IsZero() {
+		opens = later(opens, g.closed.Add(yieldTime))
 	}
 	if inBackground {
 		opens = later(opens, g.due())
@@ -130,6 +131,36 @@ func (g *gate) take(ticket int, inBackground bool) (wait time.Duration) {
 		g.unawaited = append(g.unawaited, now)
 	}
 	return 0
+}
+
+// after returns when a request may be made if others go first.
+func (g *gate) after(others int, now time.Time) time.Time {
+	over := len(g.sent) + others - g.limit
+	switch {
+	case over >= len(g.sent):
+		return later(g.closed, now.Add(g.window))
+	case over >= 0:
+		return later(g.closed, g.sent[over].Add(g.window))
+	}
+	return g.closed
+}
+
+// keep keeps a request until done is called, in which the gate then lets it through; wait: there is none to keep for that long, or until
+// another one is done.
+func (g *gate) keep() (done func(), wait time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := time.Now()
+	g.sent = g.recent(g.sent, now)
+	if wait = g.after(len(g.line)+g.kept, now).Sub(now); wait > 0 {
+		return nil, wait
+	}
+	g.kept++
+	return func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.kept--
+	}, 0
 }
 
 // leave gives up a place in the line.

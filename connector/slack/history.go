@@ -53,7 +53,7 @@ func (h *history) History(ctx context.Context, conversation string, request chan
 	}
 	switch code := codeOf(err); {
 	case err == nil:
-		return h.inbound(place, found), nil
+		return h.inbound(ctx, place, found), nil
 	case isPermanent(err) && code != "invalid_cursor", code == "missing_scope": // it can never be read
 		return p, fmt.Errorf("read the history: %w: %w", channel.ErrGone, err)
 	}
@@ -61,7 +61,7 @@ func (h *history) History(ctx context.Context, conversation string, request chan
 }
 
 // inbound converts what was found of a place.
-func (h *history) inbound(place chat.Place, found pages) channel.Page {
+func (h *history) inbound(ctx context.Context, place chat.Place, found pages) channel.Page {
 	p := channel.Page{More: found.next != "", There: []string{}}
 	for _, m := range found.messages {
 		if m.TS == place.Thread {
@@ -74,7 +74,7 @@ func (h *history) inbound(place chat.Place, found pages) channel.Page {
 		}
 		at := h.recent.placeOf(place.Channel, m)
 		m, there := h.recent.current(place.Channel, m)
-		if in, relevant := h.translator.inbound(at, m); relevant && there && at == place && !platform.IsCommand(in) {
+		if in, relevant := h.translator.inbound(at, m); relevant && there && at == place && !platform.IsCommand(in) && !h.isElsewhere(ctx, place, m) {
 			if m.Edited != nil {
 				in.Edited = timeOf(m.Edited.TS)
 			}
@@ -84,6 +84,8 @@ func (h *history) inbound(place chat.Place, found pages) channel.Page {
 	if found.unreadable {
 		p.There = nil
 	}
+	// A direct message may have been one with an agent, and threads of it, too.
+	p.TopOnly = place.Direct() && place.Thread == "" && (found.topOnly || !h.recent.isOne(place.Channel))
 	return p
 }
 
@@ -94,9 +96,12 @@ func (h *history) messagesAfter(ctx context.Context, place chat.Place, request c
 	if kept, ok := h.unread.LoadAndDelete(place); ok && kept.(gapPages).after == request.After {
 		gap = kept.(gapPages)
 	}
-	if !gap.complete {
+	if !gap.complete || len(gap.roots) > 0 {
 		missed := cmp.Or(request.Missed, request.After)
 		err = h.readAfter(ctx, place, missed, &gap)
+		if err == nil {
+			err = h.readReplies(ctx, place, &gap)
+		}
 		if err != nil {
 			h.unread.Store(place, gap) // so that the next attempt continues there
 			return found, err
@@ -130,7 +135,11 @@ func (h *history) readAfter(ctx context.Context, place chat.Place, missed string
 			return err
 		}
 		for _, m := range found.messages {
-			if h.missedThread(place, m, missed) {
+			if h.recent.isOne(place.Channel) {
+				if repliedAfter(m, gap.after, h.self.user) {
+					gap.roots = append(gap.roots, m.TS)
+				}
+			} else if h.missedThread(place, m, missed) {
 				gap.threads = append(gap.threads, h.self.place(place.Channel, m.TS).String())
 			}
 			if !timeOf(m.TS).After(start) {
@@ -148,6 +157,7 @@ func (h *history) readAfter(ctx context.Context, place chat.Place, missed string
 		}
 		gap.next = found.next
 		gap.unreadable = gap.unreadable || found.unreadable
+		gap.topOnly = gap.complete && found.next != "" // of a direct message with an agent: it may have threads further back
 	}
 	gap.next = gap.dropped
 	return nil
@@ -165,6 +175,12 @@ func (h *history) messagesBefore(ctx context.Context, place chat.Place, before s
 		if err != nil {
 			return newest, err
 		}
+		if h.recent.isOne(place.Channel) {
+			found.messages, err = h.withReplies(ctx, place, found.messages, before, limit)
+			if err != nil {
+				return newest, err
+			}
+		}
 		all := append(newest.messages, found.messages...)
 		slices.SortStableFunc(all, byTime)
 		newest.messages = all[max(len(all)-limit, 0):]
@@ -177,13 +193,11 @@ func (h *history) messagesBefore(ctx context.Context, place chat.Place, before s
 // missedThread reports whether a message of a channel has an unknown thread in which someone else may have replied
 // after after: Slack does not repeat the events of missed replies. Known threads have their gaps.
 func (h *history) missedThread(place chat.Place, m message, after string) bool {
-	if place.Thread != "" || m.ReplyCount == 0 || m.Thread != "" && m.Thread != m.TS {
+	if place.Thread != "" || m.Thread != "" && m.Thread != m.TS {
 		return false
 	}
 	known := h.recent.hasReplyToBot(h.self.place(place.Channel, m.TS))
-	latest := timeOf(cmp.Or(m.LatestReply, m.TS))
-	return !known && (latest.IsZero() || latest.After(timeOf(after))) &&
-		(len(m.ReplyUsers) == 0 || slices.ContainsFunc(m.ReplyUsers, func(id string) bool { return id != h.self.user }))
+	return !known && repliedAfter(m, after, h.self.user)
 }
 
 // span is the part of a history between two messages, exclusive. page sets its place.
@@ -194,6 +208,7 @@ type pages struct {
 	messages   []message
 	next       string // where there are more messages; empty: nowhere
 	unreadable bool   // a message could not be decoded
+	topOnly    bool   // not all threads have been looked at
 }
 
 // page reads one page of a channel, newest first, or of a thread, oldest first and after the one at its top.
@@ -238,7 +253,7 @@ func (h *history) messagesSince(ctx context.Context, place chat.Place, answers s
 			return nil, err
 		}
 		for _, m := range found.messages {
-			if h.self.wrote(m) && h.recent.placeOf(place.Channel, m) == place && timeOf(m.TS).After(timeOf(answers)) {
+			if h.self.wrote(m) && h.recent.threadOf(place.Channel, m) == place.Thread && timeOf(m.TS).After(timeOf(answers)) {
 				m.Channel = place.Channel
 				sent = append(sent, m)
 			}
@@ -257,6 +272,7 @@ type gapPages struct {
 	pages             // next is the cursor until all is read
 	after    string   // the ts of the message before them
 	threads  []string // conversations that may have missed messages
+	roots    []string // messages whose replies belong to the conversation, and are not read yet
 	complete bool     // there is nothing more to read
 	dropped  string   // the ts of the first message that was read but not kept; empty: there is none
 }

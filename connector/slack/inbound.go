@@ -45,8 +45,8 @@ func (t *translator) inbound(place chat.Place, m message) (in channel.Inbound, r
 		return in, false
 	case t.self.wrote(m):
 		t.recent.noteFromBot(place.Channel, m.TS)
-		if place.Thread != "" {
-			t.recent.noteReply(place, m.TS)
+		if thread := t.recent.threadOf(place.Channel, m); thread != "" {
+			t.recent.noteReply(place.Channel, m.TS, thread)
 		}
 		return in, false
 	case !m.isKept():
@@ -59,8 +59,11 @@ func (t *translator) inbound(place chat.Place, m message) (in channel.Inbound, r
 		ID: m.TS, AuthorID: cmp.Or(m.User, m.BotID), Time: timeOf(m.TS),
 		Bot: m.BotID != "" || m.SubType == slackgo.MsgSubTypeBotMessage, Thread: place.Thread != "",
 	}
-	if place.Thread != "" {
-		t.recent.noteReply(place, in.ID)
+	if thread := t.recent.threadOf(place.Channel, m); thread != "" {
+		t.recent.noteReply(place.Channel, in.ID, thread)
+		if place.Thread == "" { // a direct message with an agent: the answer goes there
+			in.ReplyTo = thread
+		}
 	}
 	if m.User != "" {
 		t.recent.noteAuthor(place.Channel, in.ID, m.User, m.Team)
@@ -79,7 +82,7 @@ func (t *translator) inbound(place chat.Place, m message) (in channel.Inbound, r
 		in.ReplyTo = place.Thread // Complete adds the quote
 	}
 	unlabeled := t.names.nameOf(place.Channel) == "" && !place.Direct()
-	in.Incomplete = unresolvedName.MatchString(in.Text) || isNameless(in) || unlabeled || in.ReplyTo != "" ||
+	in.Incomplete = unresolvedName.MatchString(in.Text) || isNameless(in) || unlabeled || in.ReplyTo != "" && place.Thread != "" ||
 		slices.ContainsFunc(in.Attachments, t.files.Wanted)
 	return in, true
 }

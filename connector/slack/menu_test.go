@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/channel"
 	"cairn/channel/command"
@@ -95,4 +96,27 @@ func TestTheManifestHasEachEntryOfTheMenu(t *testing.T) {
 		})
 		check.That(t, known && s.Type == "message" && len(s.Name) <= 24 && len(s.Description) <= 150, "the manifest has %+v", s)
 	}
+}
+
+// Slack shows a warning for what is not acknowledged within 3 seconds.
+func TestCallbacksDoNotWaitForTheModel(t *testing.T) {
+	r, general, ann := connectedRig(t, slacktest.Options{}, func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
+		<-ctx.Done()
+		return llm.Response{}, ctx.Err()
+	})
+	said := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "are you there?"})
+	before := len(r.w.Deliveries())
+	for range 200 {
+		r.w.Menu(general, said, ann, "remember")
+	}
+	var calls []slacktest.Delivery
+	r.eventually("all are acknowledged", func() bool {
+		calls = r.w.Deliveries()[before:]
+		return len(calls) >= 200 && !slices.ContainsFunc(calls, func(d slacktest.Delivery) bool { return d.Acked.IsZero() })
+	})
+	longest := time.Duration(0)
+	for _, d := range calls {
+		longest = max(longest, d.Acked.Sub(d.Sent))
+	}
+	t.Logf("the longest of %d took %v", len(calls), longest)
 }

@@ -48,6 +48,7 @@ type message struct {
 	DeletedTS string   `json:"deleted_ts"`
 	Streams   []string `json:"streaming_message_ts"` // the ts of what Slack stopped, see onStop
 	EventTS   string   `json:"event_ts"`
+	Tab       string   // of App Home, see onHome
 
 	// In events about reactions only.
 	Reaction string

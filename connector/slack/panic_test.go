@@ -19,7 +19,7 @@ func TestEventsThatPanic(t *testing.T) {
 	}
 	question := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 1"})
 	r.answered(general, "answer 1")
-	r.w.StopSession(general, question, ann)
+	r.w.StopAgain(general, question, ann)
 	panics(1)
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/help"})
 	panics(3) // it comes as a message and as a mention

@@ -89,11 +89,13 @@ func withButtons(text string, buttons []slackgo.BlockElement) []slackgo.MsgOptio
 	}
 }
 
-func (p *poster) remove(ctx context.Context, channelID, ts string) {
+// remove deletes a message. It returns false if Slack does not allow that.
+func (p *poster) remove(ctx context.Context, channelID, ts string) (removed bool) {
 	_, _, err := p.api.write.DeleteMessageContext(ctx, channelID, ts)
 	if err != nil && codeOf(err) != "message_not_found" {
 		p.base.Log.Debug("delete_message_failed", "error", err)
 	}
+	return codeOf(err) != "cant_delete_message"
 }
 
 // post posts a text as a new message: a question with buttons, or an answer with some under it, if there are any.

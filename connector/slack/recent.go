@@ -13,9 +13,11 @@ import (
 // recent caches facts about messages, by channel and ts.
 type recent struct {
 	self      *self
+	threaded  bool           // in a direct message with an agent, each thread is a conversation: Options.Direct is not "one"
 	authors   platform.Cache // "person/team"
 	threads   platform.Cache // the ts of their threads
 	claims    platform.Cache // what the bot's messages belong to, see claim
+	stops     platform.Cache // streams that people have stopped, see noteStopped
 	firsts    platform.Cache // the first message seen in a thread, and the first reply to the bot there, see replyToBotKey
 	deletions platform.Cache // deleted messages
 	edits     platform.Cache // edited messages, as JSON
@@ -23,14 +25,39 @@ type recent struct {
 
 // placeOf returns the place of a message. The event of a deletion may leave the thread out, so it is cached.
 func (r *recent) placeOf(channelID string, m message) chat.Place {
+	if r.isOne(channelID) {
+		return r.self.place(channelID, "")
+	}
+	return r.self.place(channelID, r.threadOf(channelID, m))
+}
+
+// threadOf returns the thread that a message is in; empty if it is at the top.
+func (r *recent) threadOf(channelID string, m message) string {
 	thread := m.Thread
 	if thread == "" {
 		thread, _ = r.threads.Find(channelID + "/" + m.TS)
 	}
 	if thread == m.TS {
-		thread = ""
+		return ""
 	}
-	return r.self.place(channelID, thread)
+	return thread
+}
+
+// answeredIn returns the thread in which a message of a direct message with an agent is answered; elsewhere that in which it is.
+func (r *recent) answeredIn(channelID string, m message) string {
+	thread := r.threadOf(channelID, m)
+	if thread == "" && r.isWithAgent(channelID) {
+		return m.TS
+	}
+	return thread
+}
+
+// isOne reports whether a channel is a direct message whose threads are one conversation.
+func (r *recent) isOne(channelID string) bool { return !r.threaded && r.isWithAgent(channelID) }
+
+// isWithAgent reports whether a channel is a direct message with an agent, in which Slack shows threads only.
+func (r *recent) isWithAgent(channelID string) bool {
+	return r.self.agent && r.self.place(channelID, "").Direct()
 }
 
 // noteAuthor notes who wrote a message. An empty team is the bot's.
@@ -54,8 +81,8 @@ func (r *recent) author(channelID, ts string) (person, team string, known bool) 
 }
 
 // noteReply notes that a message is in a thread.
-func (r *recent) noteReply(place chat.Place, ts string) {
-	r.threads.Set(place.Channel+"/"+ts, place.Thread)
+func (r *recent) noteReply(channelID, ts, thread string) {
+	r.threads.Set(channelID+"/"+ts, thread)
 }
 
 // startsThread reports whether a message is the first one seen in a thread. If there was none, it is from now on.
@@ -81,6 +108,25 @@ func (r *recent) noteReplyToBot(place chat.Place) {
 func (r *recent) hasReplyToBot(place chat.Place) bool {
 	_, known := r.firsts.Find(replyToBotKey(place))
 	return known
+}
+
+// noteStopped notes that a person has stopped a stream, if it is the bot's.
+func (r *recent) noteStopped(channelID, ts string) {
+	r.stops.Set(channelID+"/"+ts, "")
+	if answers, _ := r.claims.Find(channelID + "/" + ts); isTS(answers) {
+		r.stops.Set(channelID+"/"+answers, ts)
+	}
+}
+
+func (r *recent) isStopped(channelID, ts string) bool {
+	_, stopped := r.stops.Find(channelID + "/" + ts)
+	return stopped
+}
+
+// stopped returns the stream of the answer to a message, if a person has stopped it.
+func (r *recent) stopped(channelID, answers string) (ts string) {
+	ts, _ = r.stops.Find(channelID + "/" + answers)
+	return ts
 }
 
 const finished = "finished" // the claim on a message that is no draft any more

@@ -61,8 +61,10 @@ func town(t *testing.T, w slacktest.Options, model script) (r *rig, general, ann
 
 func lonelyTown(t *testing.T, w slacktest.Options, model script) (r *rig, general, ann string) {
 	t.Helper()
-	if w.Scopes == nil {
+	if w.Scopes == nil && w.Agent {
 		w.Scopes = manifestScopes() // no test needs more
+	} else if w.Scopes == nil {
+		w.Scopes = without("")
 	}
 	w.AckWithin = cmp.Or(w.AckWithin, 20*time.Second) // a busy machine takes more than Slack's 3 s
 	if w.Redeliver == nil {

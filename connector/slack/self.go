@@ -15,6 +15,7 @@ type self struct {
 	workspace             string    // name of the team
 	url                   string    // of the workspace, with a slash at the end
 	since                 time.Time // when this process authenticated, by Slack's clock
+	agent                 bool      // the app has the scope that Slack gives to agents: its direct messages consist of threads
 
 	renamed atomic.Pointer[string] // the bot's name since an event changed it; nil: name is it
 }

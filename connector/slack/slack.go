@@ -59,6 +59,7 @@ var (
 	_ channel.Connector = (*Slack)(nil)
 	_ channel.Indicator = (*writer)(nil)
 	_ channel.Adopter   = (*writer)(nil)
+	_ channel.Keeper    = (*writer)(nil)
 	_ channel.Completer = (*Slack)(nil)
 	_ channel.Historian = (*Slack)(nil)
 	_ channel.Reactor   = (*Slack)(nil)
@@ -87,6 +88,7 @@ type Options struct {
 	Reactions []string // which of platform.Reactions count when people put them on messages
 
 	ReplyIn string        // where answers to messages outside of threads are posted, one of ReplyPlaces; empty: "auto"
+	Direct  string        // what is a conversation in a direct message with an agent, one of Directs; empty: "one"
 	CatchUp time.Duration // how far back to read unknown channels after the bot was offline; 0: channel.DefaultCatchUp
 	Log     *slog.Logger  // nil: slog.Default()
 }
@@ -96,6 +98,11 @@ var Workings = []string{workingStatus, workingReaction, workingPlaceholder, work
 
 // ReplyPlaces are the values of Options.ReplyIn. "auto" is a thread under the answered message, but no thread in direct messages.
 var ReplyPlaces = []string{replyAuto, replyThread, replyChannel}
+
+// Directs are the values of Options.Direct: all of a direct message is one conversation, or each of its threads is, as in channels.
+var Directs = []string{"one", directThreads}
+
+const directThreads = "threads"
 
 const (
 	workingStatus      = "status"
@@ -140,15 +147,21 @@ func defaultTimes() *times {
 func assemble(o Options, base *platform.Base) *Slack {
 	s := &Slack{Base: base, o: o, times: defaultTimes(), api: newAPI(o, &base.Clock), self: &self{}}
 	s.names = &names{self: s.self, api: s.api, work: base.Work, log: base.Log}
-	s.recent = &recent{self: s.self}
+	s.recent = &recent{self: s.self, threaded: o.Direct == directThreads}
 	s.files = &platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: s.api.fetch, Convert: s.names.fileText, Voice: o.Voice, PDF: o.PDF}
 	s.files.Transcript = (&transcripts{api: s.api, times: s.times, log: base.Log}).find
 	translator := &translator{base: base, self: s.self, names: s.names, recent: s.recent, files: s.files, replyIn: o.ReplyIn}
 	s.history = &history{base: base, api: s.api, self: s.self, recent: s.recent, translator: translator}
 	poster := &poster{base: base, api: s.api, recent: s.recent, replyIn: o.ReplyIn, compatible: o.APIBase != ""}
 	queue := &platform.KeyedQueue[event]{Group: base.Work}
-	commands := &commands{base: base, api: s.api, self: s.self, names: s.names, times: s.times, recent: s.recent, history: s.history, poster: poster, queue: queue, reactions: o.Reactions}
-	s.replies = &replies{poster: poster, self: s.self, times: s.times, history: s.history, commands: commands, working: o.Working}
+	sessions := &sessions{base: base, api: s.api, self: s.self}
+	commands := &commands{
+		base: base, api: s.api, self: s.self, names: s.names, times: s.times, recent: s.recent, history: s.history, poster: poster,
+		sessions: sessions, queue: queue, reactions: o.Reactions,
+	}
+	s.replies = &replies{
+		poster: poster, self: s.self, times: s.times, history: s.history, commands: commands, sessions: sessions, working: o.Working,
+	}
 	backfill := &backfill{
 		base: base, api: s.api, self: s.self, times: s.times, names: s.names, recent: s.recent, catchUp: o.CatchUp,
 		queue: platform.KeyedQueue[missed]{Group: base.Work}, pace: rate.NewLimiter(rate.Every(pagePause), maxImmediate),
@@ -256,14 +269,16 @@ func (s *Slack) Split(text string) []string { return split(text) }
 func (s *Slack) Spell(conversation, line string) string {
 	place := chat.ParsePlace(conversation)
 	command, _ := command.Find(strings.TrimPrefix(line, "/"))
-	if place.Thread == "" && !(command.Replies && repliesInThreads(s.o.ReplyIn, place)) {
-		return "/cairn " + strings.TrimPrefix(line, "/")
-	}
 	name := "Cairn"
+	inThread := place.Thread != "" || command.Replies && repliesInThreads(s.o.ReplyIn, place)
 	select {
 	case <-s.Work.Opened:
 		name = cmp.Or(s.self.currentName(), name)
+		inThread = inThread || s.self.agent && place.Direct()
 	default: // not authenticated yet
+	}
+	if !inThread {
+		return "/cairn " + strings.TrimPrefix(line, "/")
 	}
 	return "@" + name + " " + line
 }

@@ -130,8 +130,9 @@ func TestAnErrorThatOnlyAPersonCanFixEndsRun(t *testing.T) {
 	}
 }
 
+// without are the scopes of an app that is no agent, and lacks one.
 func without(scope string) []string {
-	return slices.DeleteFunc(manifestScopes(), func(s string) bool { return s == scope })
+	return slices.DeleteFunc(manifestScopes(), func(s string) bool { return s == scope || s == agentScope })
 }
 
 func TestWhatGoesMissingWhileItRunsIsNamed(t *testing.T) {
@@ -176,7 +177,8 @@ func TestTheManifestSwitchesOnWhatIsNeededAndIsTheOneOfTheLink(t *testing.T) {
 	var compact bytes.Buffer
 	check.NoError(t, errors.Join(json.Unmarshal(manifestJSON, &m), json.Compact(&compact, manifestJSON)))
 	check.Contains(t, "the manifest", compact.String(),
-		`"bot_events":["app_mention","channel_rename","group_rename","message.channels","message.groups","message.im","message.mpim","user_profile_changed"]`, // of every kind of channel
+		`"features":{"agent_view":{"agent_description":`, `"assistant:write"`,
+		`"bot_events":["agent_session_stopped","app_home_opened","app_mention","channel_rename","group_rename","message.channels","message.groups","message.im","message.mpim","user_profile_changed"]`, // of every kind of channel
 		`"socket_mode_enabled":true`, `"interactivity":{"is_enabled":true`, `"messages_tab_enabled":true`, `"messages_tab_read_only_enabled":false`,
 		`"slash_commands":[{"command":"/cairn",`, `"should_escape":false}]`)
 	for text, limits := range map[string][2]int{m.Display.Name: {1, 35}, m.Display.Description: {1, 140}, m.Display.Long: {174, 4000}} { // Slack's

@@ -18,10 +18,12 @@ import (
 )
 
 // thinking is a bot that answers in threads, and whose model waits until it is let go, once for each answer.
-func thinking(t *testing.T) (r *rig, letGo func()) {
+func thinking(t *testing.T) (r *rig, letGo func()) { return thinkingAs(t, slacktest.Options{}) }
+
+func thinkingAs(t *testing.T, o slacktest.Options) (r *rig, letGo func()) {
 	t.Helper()
 	wait := make(chan struct{})
-	r, _, _ = town(t, slacktest.Options{}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+	r, _, _ = town(t, o, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
 		select {
 		case <-wait:
 		case <-ctx.Done():

@@ -1,9 +1,10 @@
 // Slack's stop button, which is /stop: Slack reports a click on it by an event, if the app is declared as an agent and subscribed
-// (reference/events/agent_session_stopped), and by refusing more text for the stream.
+// (reference/events/agent_session_stopped), and by refusing more text for the stream. What people saw of the answer stays.
 
 package slack
 
 import (
+	"cmp"
 	"context"
 
 	"cairn/channel/access"
@@ -14,27 +15,58 @@ import (
 // codeStopped is the error of a stream that a person has stopped.
 const codeStopped = "stopped_by_user"
 
-// onStop handles the event of a click.
-func (r *commands) onStop(e message) {
+// onStop handles the event of a click, in the conversation whose answers people see in the thread.
+func (r *commands) onStop(e message, place chat.Place) {
 	click := e.EventTS
 	if len(e.Streams) > 0 {
 		click = e.Streams[0]
 	}
-	r.stop(e.Channel+"/"+click, r.self.place(e.Channel, e.Thread), e.User)
+	c := typed{place: place, thread: e.Thread, who: access.Person{ID: e.User}, ran: make(chan struct{})}
+	r.stop(e.Channel+"/"+click, c)
+}
+
+// endSession shows that the bot no longer works in a thread. It returns a channel that is closed when Slack shows it.
+func (r *commands) endSession(thread chat.Place) <-chan struct{} {
+	ended := make(chan struct{})
+	if !r.base.Work.Start(func(ctx context.Context) {
+		defer close(ended)
+		r.sessions.end(ctx, thread, "")
+	}) {
+		close(ended)
+	}
+	return ended
 }
 
 // stopped handles the refusal of more text. Slack does not say who clicked; it streams to the author of the question.
 func (w *writer) stopped() {
 	person, _, _ := w.recent.author(w.place.Channel, w.answers)
-	w.commands.stop(w.place.Channel+"/"+w.draft.ts, w.place, person)
+	w.recent.noteStopped(w.place.Channel, w.draft.ts)
+	c := typed{place: w.conversation, thread: w.place.Thread, who: access.Person{ID: person}}
+	if w.place != w.conversation && !w.recent.isOne(w.place.Channel) {
+		c.place = w.place // see commandHost.Stop
+	}
+	w.commands.stop(w.place.Channel+"/"+w.draft.ts, c)
 }
 
 // stop runs /stop for a person, once for a click. Only that person sees what came of it.
-func (r *commands) stop(click string, place chat.Place, person string) {
-	c := typed{place: place, line: "/stop", who: access.Person{ID: person}}
+func (r *commands) stop(click string, c typed) {
+	c.line = "/stop"
 	show := r.asMessage(c, "stop-"+click)
 	r.start("stop/"+click, c, func(ctx context.Context, a command.Answer) error {
 		a.Private = true
 		return show(ctx, a)
 	})
+}
+
+// Kept implements channel.Keeper.
+func (w *writer) Kept() (id string) {
+	id = w.recent.stopped(w.conversation.Channel, cmp.Or(w.answers, "none"))
+	if id != "" {
+		w.recent.noteFinished(w.conversation.Channel, id)
+		w.base.Work.Start(func(ctx context.Context) {
+			w.Stop()
+			w.release(ctx)
+		})
+	}
+	return id
 }

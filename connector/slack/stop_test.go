@@ -32,7 +32,7 @@ func TestSlacksStopButtonStopsTheAnswer(t *testing.T) {
 	} {
 		t.Run(claim, func(t *testing.T) {
 			const text = "word "
-			r, general, ann := town(t, slacktest.Options{}, func(context.Context, int, llm.Request) (llm.Response, error) {
+			r, general, ann := town(t, slacktest.Options{Agent: true}, func(context.Context, int, llm.Request) (llm.Response, error) {
 				return llmtest.Say(strings.Repeat(text, 2000) + "the end"), nil
 			})
 			r.opts.ReplyIn = replyAuto

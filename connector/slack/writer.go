@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -26,6 +27,7 @@ type replies struct {
 	times    *times
 	history  *history
 	commands *commands
+	sessions *sessions
 	working  string // see Options
 
 	first atomic.Pointer[time.Time] // when Reply was first called in the process that answers, by Slack's clock; nil: not since the connector is open
@@ -40,9 +42,13 @@ type writer struct {
 	place        chat.Place // where the reply is posted: in the conversation, or in a thread under the answered message
 	answers      string     // ts of the last answered message
 	fresh        bool       // see Fresh
-	draft        draft      // used only by the goroutine in showDraft, until it has ended; so is the next one
+	located      sync.Once  // see locate
+	full         []draft    // the pieces before draft, each in a stream that has ended; used as draft is
+	draft        draft      // used only by the goroutine in showDraft, until it has ended; so are the next ones
+	looked       bool       // what an earlier process has left was looked for
 	retry        platform.Backoff
 	removed      sync.WaitGroup // of what shows that the bot is working
+	busy         atomic.Bool    // the session of the thread may say that the bot works on this reply
 }
 
 // Reply returns the writer of one reply.
@@ -58,6 +64,28 @@ func (r *replies) Reply(conversation string, to []string) channel.Writer {
 		w.place.Thread = w.answers
 	}
 	return w
+}
+
+// locate finds the thread of an answer in a direct message with an agent: that of the answered message. It is called once the connector
+// is open, because who the bot is was not known before.
+func (w *writer) locate(ctx context.Context) {
+	w.located.Do(func() {
+		if w.conversation.Thread == "" && isTS(w.answers) && w.recent.isWithAgent(w.place.Channel) {
+			w.place.Thread = w.threadOf(ctx, w.conversation, w.answers)
+		}
+	})
+}
+
+// threadOf returns the thread for the answer to a message of a direct message with an agent: each message at the top opens one.
+func (r *replies) threadOf(ctx context.Context, place chat.Place, ts string) string {
+	if thread, known := r.recent.threads.Find(place.Channel + "/" + ts); known {
+		return thread
+	}
+	_, thread, err := channel.Said(ctx, r.base.Hub, place.String(), ts)
+	if err != nil {
+		r.base.Log.Debug("read_thread_failed", "error", err)
+	}
+	return cmp.Or(thread, ts)
 }
 
 func (r *replies) noteFirst() {
@@ -92,16 +120,13 @@ func (w *writer) Working() {
 	}
 }
 
-// showDraft shows what fits into one message. It returns the delay until the next call (0: it is complete), and if one is of use.
+// showDraft shows the text, as far as the piece that grows. It returns the delay until the next call (0: it is complete), and if one is of use.
 func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duration, more bool) {
 	defer w.NoteEdit(w.times.edit)
-	text = trimPendingMention(split(text)[0])
-	if text == "" {
-		return 0, true
-	}
+	w.locate(ctx)
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	err := w.draft.show(ctx, w, text)
+	err := w.showPieces(ctx, split(text))
 	wait, limited := rateLimit(err)
 	switch {
 	case err == nil, isPermanent(err):
@@ -115,13 +140,33 @@ func (w *writer) showDraft(ctx context.Context, text string) (delay time.Duratio
 	return w.retry.Next(), !w.draft.lost // otherwise there might be two drafts
 }
 
+// showPieces shows a long answer in several streams, one after another. Other drafts show the first piece alone.
+func (w *writer) showPieces(ctx context.Context, pieces []string) error {
+	last := len(pieces) - 1
+	for len(w.full) < last {
+		err := w.draft.show(ctx, w, pieces[len(w.full)])
+		if err != nil || !w.draft.streaming || w.draft.unsure || w.Live.Err() != nil {
+			return err
+		}
+		if err := w.draft.end(ctx, w); err != nil {
+			return err
+		}
+		w.full = append(w.full, w.draft)
+		w.draft = draft{}
+	}
+	if text := trimPendingMention(pieces[last]); text != "" && len(w.full) == last {
+		return w.draft.show(ctx, w, text)
+	}
+	return nil
+}
+
 // trimPendingMention removes the ASCII characters after the last space, which may still become a mention of everyone.
 func trimPendingMention(text string) string {
 	text = strings.TrimRightFunc(text, func(r rune) bool { return r > ' ' && r <= unicode.MaxASCII })
 	return strings.TrimRight(text, " \n\t")
 }
 
-// Cancel deletes the draft, also that of an earlier process. It waits for that, or the next writer of the same answer would take it
+// Cancel deletes the drafts, also those of an earlier process. It waits for that, or the next writer of the same answer would take them
 // over.
 func (w *writer) Cancel() {
 	w.Stop()
@@ -132,59 +177,32 @@ func (w *writer) Cancel() {
 		w.base.Log.Debug("delete_draft_failed", "error", err)
 	}
 	if w.base.Work.MayAnswer() {
-		w.deleteDraft(ctx)
+		w.deleteDrafts(ctx)
+		w.release(ctx)
 	}
 	w.removed.Wait()
-}
-
-// adoptUnsent takes over the draft of an earlier process, if this answer has none, but nothing that the hub knows to be sent.
-func (w *writer) adoptUnsent(ctx context.Context) error {
-	if err := w.base.Work.Wait(ctx); err != nil || w.draft.ts != "" || !w.mayHaveStarted() {
-		return err
-	}
-	sent, err := w.findSent(ctx, false)
-	if err != nil {
-		return err
-	}
-	above := w.self.place(w.place.Channel, "")
-	for _, m := range sent {
-		_, sent, err := w.base.Hub.SentAs(ctx, w.place.String(), m.TS)
-		if err == nil && !sent {
-			_, sent, err = w.base.Hub.SentAs(ctx, above.String(), m.TS)
-		}
-		if err != nil {
-			return err
-		}
-		if w.draft.ts == "" && !sent && timeOf(m.TS).Before(w.since()) {
-			w.draft.adopt([]message{m}, w)
-		}
-	}
-	return nil
-}
-
-func (w *writer) deleteDraft(ctx context.Context) {
-	if w.draft.streaming || w.draft.unsure { // one of an earlier process may be a stream
-		_ = w.draft.stopStream(ctx, w) // an unfinished stream cannot be deleted
-	}
-	if w.draft.ts != "" {
-		w.poster.remove(ctx, w.place.Channel, w.draft.ts)
-	}
-	w.draft = draft{}
 }
 
 // Send sends one piece and returns the ts of its first message.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	w.Stop()
-	if channel.IsNotice(piece) {
-		w.answers = "" // it is no answer, so no draft is looked for
-	}
 	if err := w.base.Work.Wait(ctx); err != nil {
 		return "", err
+	}
+	w.locate(ctx)
+	if channel.IsNotice(piece) {
+		w.answers = "" // it is no answer, so no draft is looked for
 	}
 	id, err := w.deliver(ctx, piece)
 	if w.place != w.conversation && slices.Contains(noReplyCodes, codeOf(err)) { // e.g. the answered message was deleted
 		w.place = w.conversation
 		id, err = w.deliver(ctx, piece)
+	}
+	if err == nil || isPermanent(err) {
+		if piece.Part == piece.Parts-1 {
+			w.deleteDrafts(ctx) // of an earlier process whose answer was longer
+		}
+		w.release(ctx)
 	}
 	switch {
 	case err == nil:
@@ -198,10 +216,55 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 	return "", fmt.Errorf("post to Slack: %w", stopIfSetupError(w.base.Work, err))
 }
 
-// deliver sends a piece, unless it was sent already. The first one replaces the draft, but not one with buttons.
+// deliver sends a piece, unless it was sent already. It replaces its draft, but not if it has buttons.
 func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, err error) {
 	m := mark{Reply: piece.Reply, Part: piece.Part, Answers: w.answers}
-	var buttons, under []slackgo.BlockElement  // of a question; of an answer, which replaces the draft
+	buttons, under := w.buttons(piece)
+	replaces := len(buttons) == 0
+	if unsure := piece.Sending || w.next().lost; unsure || w.next().ts == "" && w.mayHaveStarted() && (piece.Part == 0 || !w.looked) {
+		sent, err := w.findSent(ctx, unsure)
+		if err != nil {
+			return "", err
+		}
+		for _, o := range sent {
+			if !w.poster.matchesMark(o, m, piece.Text) {
+				continue
+			}
+			if replaces && w.next().ts == "" && !o.marked() && w.place.Thread != "" { // it may be a stream that was not ended
+				*w.next() = draft{ts: o.TS, unsure: true}
+				break
+			}
+			if w.next().ts == o.TS {
+				w.shift()
+			}
+			return o.TS, nil
+		}
+		if replaces && w.next().ts == "" {
+			w.adopt(ctx, sent)
+		}
+	}
+	if d := w.next(); replaces && d.ts != "" {
+		ts = d.ts
+		err = d.finish(ctx, w, piece.Text, m, under)
+		if err == nil {
+			w.shift()
+		}
+		if code := codeOf(err); !slices.Contains(noEditCodes, code) && !slices.Contains(tooLongCodes, code) {
+			return ts, err
+		}
+		if w.recent.isStopped(w.place.Channel, ts) { // what people saw stays
+			w.shift()
+			return ts, nil
+		}
+		if !w.deleteDraft(ctx) { // people would see it twice
+			return ts, nil
+		}
+	}
+	return w.poster.post(ctx, w.api.write, w.place, piece.Text, m, buttons, under)
+}
+
+// buttons returns those of a question, and those under an answer, which replaces the draft.
+func (w *writer) buttons(piece channel.Piece) (buttons, under []slackgo.BlockElement) {
 	for _, b := range channel.Buttons(piece) { // in a thread they may be about the conversation above
 		button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: w.conversation.Thread, Beside: b.Beside})
 		if b.Beside {
@@ -210,34 +273,12 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (ts string, e
 			buttons = append(buttons, button)
 		}
 	}
-	replaces := piece.Part == 0 && len(buttons) == 0
-	if unsure := piece.Sending || w.draft.lost; unsure || piece.Part == 0 && w.draft.ts == "" && w.mayHaveStarted() {
-		sent, err := w.findSent(ctx, unsure)
-		if err != nil {
-			return "", err
-		}
-		for _, o := range sent {
-			if w.poster.matchesMark(o, m, piece.Text) {
-				return o.TS, nil
-			}
-		}
-		if replaces && w.draft.ts == "" {
-			w.draft.adopt(sent, w)
-		}
-	}
-	if replaces && w.draft.ts != "" {
-		ts = w.draft.ts
-		err = w.draft.finish(ctx, w, piece.Text, m, under)
-		if code := codeOf(err); !slices.Contains(noEditCodes, code) && !slices.Contains(tooLongCodes, code) {
-			return ts, err
-		}
-		w.deleteDraft(ctx)
-	}
-	return w.poster.post(ctx, w.api.write, w.place, piece.Text, m, buttons, under)
+	return buttons, under
 }
 
 // findSent returns the bot's messages since the answered one; none if it may not read them, unless a piece may have been sent.
 func (w *writer) findSent(ctx context.Context, unsure bool) (sent []message, err error) {
+	w.looked = true
 	err = channel.Looking(ctx, func(ctx context.Context) (err error) {
 		sent, err = w.history.messagesSince(ctx, w.place, w.answers)
 		return err

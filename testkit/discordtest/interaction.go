@@ -4,6 +4,7 @@ package discordtest
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -104,6 +105,23 @@ func (s *Server) Click(channel, user, message, customID string) Interaction {
 			panic(fmt.Sprintf("discordtest: message %s has no button %q", message, customID))
 		}
 		return map[string]any{"custom_id": customID, "component_type": discordgo.ButtonComponent}
+	})
+}
+
+// Choose makes a person choose an option of a menu under a message (Discord, Components: String Select).
+func (s *Server) Choose(channel, user, message, customID, value string) Interaction {
+	return s.interact(channel, user, discordgo.InteractionMessageComponent, func(w *world, i *Interaction) any {
+		i.source = w.message(channel, message)
+		var rows []struct{ Components []component }
+		_ = json.Unmarshal(loopback.Encode(i.source.Components), &rows) // validated when they were posted
+		for _, row := range rows {
+			for _, menu := range row.Components {
+				if menu.CustomID == customID && slices.ContainsFunc(menu.Options, func(o selectOption) bool { return o.Value == value }) {
+					return map[string]any{"custom_id": customID, "component_type": menu.Type, "values": []string{value}}
+				}
+			}
+		}
+		panic(fmt.Sprintf("discordtest: message %s has no menu %q with %q", message, customID, value))
 	})
 }
 
@@ -275,34 +293,4 @@ func checkChoices(choices []*discordgo.ApplicationCommandOptionChoice) {
 		text, _ := c.Value.(string)
 		refuseIf(len([]rune(text)) > 100, invalid("choices", "BASE_TYPE_MAX_LENGTH", "value: Must be 100 or fewer in length."))
 	}
-}
-
-// checkContexts: Discord, Application Commands: Contexts; Slash Commands (8000 characters, the longest localization of each field). The app is
-// installed to servers only, and supports no other context (judgement: which error is sent).
-func checkContexts(c *discordgo.ApplicationCommand) {
-	if c.Contexts != nil {
-		for _, where := range *c.Contexts {
-			refuseIf(where > discordgo.InteractionContextPrivateChannel, invalid("contexts", "BASE_TYPE_CHOICES", "Value must be one of {0, 1, 2}."))
-		}
-	}
-	if c.IntegrationTypes != nil {
-		for _, by := range *c.IntegrationTypes {
-			refuseIf(by != discordgo.ApplicationIntegrationGuildInstall, invalid("integration_types", "APPLICATION_COMMAND_INVALID_INTEGRATION_TYPES", "The app does not support it."))
-		}
-	}
-	size := longest(c.Name, c.NameLocalizations) + longest(c.Description, c.DescriptionLocalizations)
-	for _, o := range c.Options {
-		size += longest(o.Name, &o.NameLocalizations) + longest(o.Description, &o.DescriptionLocalizations)
-		for _, choice := range o.Choices {
-			size += longest(choice.Name, &choice.NameLocalizations) + len([]rune(fmt.Sprint(choice.Value)))
-		}
-	}
-	refuseIf(size > 8000, invalid("_", "APPLICATION_COMMAND_TOO_LARGE", "Command exceeds maximum size (8000)"))
-}
-
-func longest(text string, others *map[discordgo.Locale]string) (n int) {
-	for _, translation := range localized(text, others) {
-		n = max(n, len([]rune(translation)))
-	}
-	return n
 }

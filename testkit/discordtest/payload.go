@@ -96,6 +96,14 @@ type component struct {
 	CustomID   string                  `json:"custom_id"`
 	URL        string                  `json:"url"`
 	Components []component             `json:"components"`
+
+	Placeholder string         `json:"placeholder"` // of a menu
+	Options     []selectOption `json:"options"`
+}
+
+type selectOption struct {
+	Label string `json:"label"`
+	Value string `json:"value"`
 }
 
 // checkComponents: Discord, Components: Action Row, Button, Custom ID, Legacy Message Component Behavior.
@@ -115,6 +123,21 @@ func checkComponents(raw []json.RawMessage) {
 			refuseIf(!identified, wrong("A component has a custom_id of 1 to 100 characters, or is a link."))
 			refuseIf(!link && seen[b.CustomID], wrong("Component custom id cannot be duplicated."))
 			seen[b.CustomID] = true
+			refuseIf(b.Type == discordgo.SelectMenuComponent && n > 1, wrong("A menu is alone in its row."))
+			refuseIf(b.Type == discordgo.SelectMenuComponent && !validMenu(b), wrong("A menu has 1 to 25 options with a label and a value of their own."))
 		}
 	}
+}
+
+// validMenu: Discord, Components: String Select, Select Option Structure.
+func validMenu(m component) bool {
+	seen := map[string]bool{}
+	for _, o := range m.Options {
+		fits := len([]rune(o.Label)) <= 100 && len([]rune(o.Value)) <= 100
+		if o.Label == "" || o.Value == "" || !fits || seen[o.Value] {
+			return false
+		}
+		seen[o.Value] = true
+	}
+	return len(m.Options) >= 1 && len(m.Options) <= 25 && len([]rune(m.Placeholder)) <= 150
 }

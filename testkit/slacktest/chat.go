@@ -6,6 +6,8 @@ package slacktest
 import (
 	"encoding/json"
 	"unicode/utf8"
+
+	"github.com/slack-go/slack"
 )
 
 func (s *Server) postableLocked(id string) *channel {
@@ -100,6 +102,7 @@ func (s *Server) ownLocked(a args, notOwn string) (*channel, *Message) {
 func (s *Server) updateMessage(a args) answer {
 	c, m := s.ownLocked(a, "cant_update_message")
 	refuseIf(m.Streaming, "streaming_state_conflict")
+	refuseIf(m.stopped && s.opt.KeepsStopped, "cant_update_message")
 	refuseIf(utf8.RuneCountInString(a["text"]) > advisedText, "msg_too_long")
 	said := s.contentLocked(a)
 	s.changeLocked(c, m, func() {
@@ -146,6 +149,7 @@ func (s *Server) startStream(a args) answer {
 	m.extend(a["markdown_text"])
 	m.Streamed = true
 	m.Streaming = true
+	s.streamingLocked(c, m)
 	s.addMessageLocked(c, m)
 	return answer{"channel": c.id, "ts": m.TS}
 }
@@ -172,6 +176,7 @@ func (s *Server) stopStream(a args) answer {
 	}
 	before := s.objectLocked(m, false)
 	m.extend(text)
+	s.stoppedLocked(c, m, a["session_status"])
 	m.Streaming = false
 	if a["metadata"] != "" {
 		m.Metadata = json.RawMessage(a["metadata"])
@@ -188,13 +193,15 @@ func (s *Server) streamLocked(a args) (*channel, *Message) {
 	return c, m
 }
 
-// extend appends text. The limit of one markdown_text also applies to the whole message (judgement: the pages state it per call).
+// extend appends text. The limit of one markdown_text also applies to the whole message: the pages state it per call, and others measured
+// that Slack refuses more than some 12 000 characters of all calls (github.com/CopilotKit/CopilotKit/pull/6064).
 func (m *Message) extend(text string) {
 	refuseIf(utf8.RuneCountInString(m.Text+text) > maxMarkdown, "msg_too_long")
 	m.Text += text
 }
 
-// setStatus shows a line until the app posts; an empty one clears it. That Slack removes it after two minutes is left out.
+// setStatus shows a line until the app posts; an empty one clears it. That Slack removes it after two minutes is left out. For an agent
+// it is bridged to its session until the method ends in February 2027 (ai/agent-sessions; which status is a judgement).
 func (s *Server) setStatus(a args) answer {
 	c := s.channels[a["channel_id"]]
 	refuseIf(c == nil, "channel_not_found")
@@ -202,6 +209,13 @@ func (s *Server) setStatus(a args) answer {
 	if _, given := a["status"]; !given {
 		a.need("status")
 	}
-	s.statuses[place{c.id, a["thread_ts"]}] = a["status"]
+	at := place{c.id, a["thread_ts"]}
+	s.statuses[at] = a["status"]
+	if session := s.sessions[at]; session != nil {
+		session.Status = slack.AgentSessionStatusProcessing
+		if a["status"] == "" {
+			session.Status = slack.AgentSessionStatusActive
+		}
+	}
 	return nil
 }

@@ -11,18 +11,21 @@ const postsMost = 200
 // tiers are the methods whose documented limit is enforced, with the requests per minute of their tier: 2 (20+), 3 (50+) and
 // 4 (100+), as in the Facts of each method's page. The "+" is not granted, because nobody can rely on it.
 var tiers = map[string]int{
-	"chat.appendStream":     100,
-	"chat.startStream":      20,
-	"chat.postMessage":      postsMost,
-	"chat.stopStream":       20,
-	"chat.update":           50,
-	"conversations.history": 50,
-	"conversations.info":    50,
-	"conversations.replies": 50,
-	"files.info":            100,
-	"users.conversations":   50,
-	"users.info":            100,
-	"users.list":            20,
+	"agents.sessions.rename":                50,
+	"agents.sessions.setStatus":             50,
+	"assistant.threads.setSuggestedPrompts": 100,
+	"chat.appendStream":                     100,
+	"chat.startStream":                      20,
+	"chat.postMessage":                      postsMost,
+	"chat.stopStream":                       20,
+	"chat.update":                           50,
+	"conversations.history":                 50,
+	"conversations.info":                    50,
+	"conversations.replies":                 50,
+	"files.info":                            100,
+	"users.conversations":                   50,
+	"users.info":                            100,
+	"users.list":                            20,
 }
 
 // checkLimitLocked refuses a request beyond the limit of its method. The windows are "per minute" (apis/web-api/rate-limits);

@@ -156,26 +156,6 @@ func (s *Server) StopStream(channelID, ts string) {
 	})
 }
 
-// StopSession is a person's click on the stop button of the app's session in a thread: its streams accept no more text, and the app
-// gets an agent_session_stopped event (reference/events/agent_session_stopped).
-func (s *Server) StopSession(channelID, thread, person string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.mustChannelLocked(channelID)
-	streams := []string{}
-	for _, m := range c.thread(thread) {
-		if m.Streaming {
-			m.Streaming = false
-			m.stopped = true
-			streams = append(streams, m.TS)
-		}
-	}
-	s.emitLocked(map[string]any{
-		"type": "agent_session_stopped", "channel": c.id, "thread_ts": thread, "user": person,
-		"streaming_message_ts": streams, "event_ts": s.tsLocked(),
-	})
-}
-
 // EndStream: Slack ends one open for 5 min or 30 s without text (observed by others on Slack in 2026; no document says so).
 func (s *Server) EndStream(channelID, ts string) {
 	s.act(channelID, ts, func(_ *channel, m *Message) { m.Streaming = false })

@@ -37,6 +37,9 @@ type Options struct {
 	Ahead           time.Duration   // by how much Slack's clock is ahead of this machine's, in timestamps and Date headers
 	Minute          time.Duration   // the window of the rate limits; 1 min (apis/web-api/rate-limits)
 	Reactions       bool            // the app is subscribed to reaction_added
+	Agent           bool            // the app is declared as an agent, which gives its token assistant:write (ai/agent-sessions)
+	Unsubscribed    bool            // the app does not get the events of agents
+	KeepsStopped    bool            // a stream that a person has stopped can no longer be edited (no document says whether it can)
 	IgnoresMarkdown bool            // like compatible servers that predate markdown_text: they post the other fields, which may be empty
 
 	Histories func(message map[string]any) // changes the messages of histories, as of servers that say less or in another form; nil: none
@@ -49,6 +52,9 @@ func (o *Options) fill() {
 	o.Minute = cmp.Or(o.Minute, time.Minute)
 	if o.Scopes == nil {
 		o.Scopes = allScopes
+		if o.Agent {
+			o.Scopes = append(slices.Clip(o.Scopes), "assistant:write")
+		}
 	}
 	if o.Redeliver == nil {
 		o.Redeliver = []time.Duration{0, time.Minute, 5 * time.Minute}
@@ -84,6 +90,8 @@ type directory struct {
 	files    map[string]*file
 	replies  map[string]*responseURL
 	statuses map[place]string
+	sessions map[place]*Session
+	prompts  map[string][]slack.AssistantThreadsPrompt // by channel
 }
 
 // traffic is what the sockets carry.
@@ -116,6 +124,7 @@ func New(o Options) *Server {
 		directory: directory{
 			users: make(map[string]*slack.User), channels: make(map[string]*channel), files: make(map[string]*file),
 			replies: make(map[string]*responseURL), statuses: make(map[place]string),
+			sessions: make(map[place]*Session), prompts: make(map[string][]slack.AssistantThreadsPrompt),
 		},
 		traffic: traffic{socketMode: true, tickets: make(map[string]bool)},
 		ledger: ledger{

@@ -40,15 +40,21 @@ var methods = map[string]struct {
 	"chat.stopStream":       {(*Server).stopStream, "chat:write"},
 	// assistant:write is accepted too "for the time being" (reference/methods/assistant.threads.setStatus).
 	"assistant.threads.setStatus": {(*Server).setStatus, "chat:write"},
-	"conversations.info":          {(*Server).conversationInfo, ":read"},
-	"conversations.history":       {(*Server).conversationHistory, ":history"},
-	"conversations.replies":       {(*Server).conversationReplies, ":history"},
-	"files.info":                  {(*Server).fileInfo, "files:read"},
-	"users.conversations":         {(*Server).conversationsLocked, ":read"},
-	"users.info":                  {(*Server).userInfo, "users:read"},
-	"users.list":                  {(*Server).usersLocked, "users:read"},
-	"reactions.add":               {(*Server).addReaction, "reactions:write"},
-	"reactions.remove":            {(*Server).removeReaction, "reactions:write"},
+
+	"assistant.threads.setSuggestedPrompts": {(*Server).setPrompts, "assistant:write"},
+
+	"agents.sessions.rename":    {(*Server).renameSession, "chat:write"},
+	"agents.sessions.setStatus": {(*Server).setSessionStatus, "chat:write"},
+
+	"conversations.info":    {(*Server).conversationInfo, ":read"},
+	"conversations.history": {(*Server).conversationHistory, ":history"},
+	"conversations.replies": {(*Server).conversationReplies, ":history"},
+	"files.info":            {(*Server).fileInfo, "files:read"},
+	"users.conversations":   {(*Server).conversationsLocked, ":read"},
+	"users.info":            {(*Server).userInfo, "users:read"},
+	"users.list":            {(*Server).usersLocked, "users:read"},
+	"reactions.add":         {(*Server).addReaction, "reactions:write"},
+	"reactions.remove":      {(*Server).removeReaction, "reactions:write"},
 }
 
 // refusal returns an error response. What handles a request panics with it.
@@ -169,9 +175,9 @@ func (s *Server) authTest(args) answer {
 	}
 }
 
-// allScopes are the token's scopes if the test sets none.
+// allScopes are the token's scopes if the test sets none, with assistant:write for an agent.
 var allScopes = []string{
-	"app_mentions:read", "assistant:write", "channels:history", "channels:read", "chat:write", "commands", "files:read",
+	"app_mentions:read", "channels:history", "channels:read", "chat:write", "commands", "files:read",
 	"files:write", "groups:history", "groups:read", "im:history", "im:read", "im:write", "mpim:history", "mpim:read",
 	"mpim:write", "reactions:read", "reactions:write", "users:read",
 }
