@@ -291,3 +291,20 @@ func TestAnAgentSuggestsWhatToWrite(t *testing.T) {
 		})
 	}
 }
+
+// One place, or one message, in which Slack refuses a session says nothing of others.
+func TestARefusalInOnePlaceLeavesOthersTheirSessions(t *testing.T) {
+	r, letGo := thinkingAs(t, slacktest.Options{Agent: true})
+	r.begin()
+	for i, code := range []string{"invalid_arguments", "not_in_channel"} {
+		r.w.Fail(slacktest.Fault{Of: setSession, Error: code})
+		q := r.asked(t)
+		r.eventually("the sign", func() bool { return len(r.reactions(q.channel, q.to[0])) == 1 })
+		letGo()
+		r.answered(q.channel, fmt.Sprint("answer ", 2*i+1))
+		q = r.asked(t)
+		r.status(q.channel, q.thread, slackgo.AgentSessionStatusProcessing)
+		letGo()
+		r.status(q.channel, q.thread, slackgo.AgentSessionStatusActive)
+	}
+}

@@ -35,8 +35,11 @@ type refusal struct{ until atomic.Int64 }
 
 func (r *refusal) holds() bool { return time.Now().UnixNano() < r.until.Load() }
 
-// placeCodes are the error codes of a status that concern one place.
-var placeCodes = []string{"channel_not_found", "not_in_channel", "invalid_thread_ts", "thread_not_found", "message_not_found", "channel_type_not_supported", "user_not_in_channel"}
+// placeCodes are the error codes of a status that concern one place, or what is said there and by whom.
+var placeCodes = []string{
+	"channel_not_found", "not_in_channel", "invalid_thread_ts", "thread_not_found", "message_not_found", "channel_type_not_supported",
+	"user_not_in_channel", "user_not_found", "invalid_arguments",
+}
 
 // note notes the error of a call, and reports whether Slack refused it.
 func (r *refusal) note(err error) (refused bool) {

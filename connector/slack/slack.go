@@ -97,6 +97,7 @@ type Options struct {
 var Workings = []string{workingStatus, workingReaction, workingPlaceholder, workingOff}
 
 // ReplyPlaces are the values of Options.ReplyIn. "auto" is a thread under the answered message, but no thread in direct messages.
+// In those with an agent it is always a thread.
 var ReplyPlaces = []string{replyAuto, replyThread, replyChannel}
 
 // Directs are the values of Options.Direct: all of a direct message is one conversation, or each of its threads is, as in channels.
