@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/store"
 )
@@ -74,6 +75,28 @@ func (h *Hub) WasAddressed(ctx context.Context, name, id string) (bool, error) {
 		return false, err
 	}
 	return records.Inbox().Addressed(ctx, id)
+}
+
+// Asked returns those of a conversation's messages, by their platform ids, whose authors asked for an answer.
+func Asked(ctx context.Context, h *Hub, name string, ids []string) ([]chat.Message, error) {
+	records, err := h.stored(ctx, name)
+	if records == nil {
+		return nil, err
+	}
+	return records.Transcript().Addressed(ctx, ids)
+}
+
+// AnswersInThread reports whether the bot answers, in a thread where it was addressed, what is not addressed to it.
+func AnswersInThread(h *Hub, name string) bool { return h.access.Rules().AnswersInThread(name) }
+
+// FirstInThread reports whether nobody has written anything in a thread besides a message, by its platform id, and the bot answers there
+// without a mention; false if that cannot be found out.
+func FirstInThread(ctx context.Context, h *Hub, name, id string) bool {
+	if !AnswersInThread(h, name) {
+		return false
+	}
+	known, err := HasMessages(ctx, h, name, id)
+	return err == nil && !known
 }
 
 // Has reports whether a conversation has a message of a person, by its platform id, which may be deleted.

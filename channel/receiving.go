@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"cairn/chat"
 	"cairn/store"
 )
 
@@ -107,6 +108,34 @@ func WhereIs(ctx context.Context, h *Hub, name, id string) (string, error) {
 	}
 	thread, err := records.ThreadWith(ctx, id)
 	return cmp.Or(thread, name), err
+}
+
+// Holder returns the name of the conversation that has a message, by its platform id, among that of the channel to which name belongs and
+// those of the channel's threads; name if none has it. An answer in a thread may belong to the channel's.
+func Holder(ctx context.Context, h *Hub, name, id string) (string, error) {
+	above := chat.ParsePlace(name)
+	above.Thread = ""
+	records, err := h.stored(ctx, above.String())
+	if records == nil {
+		return name, err
+	}
+	found, err := records.Holding(ctx, id)
+	return cmp.Or(found, name), err
+}
+
+// Once reports whether nobody has called it with this id, which is no platform's, in a conversation, or if that has no messages, for a thread in
+// its channel's; false if that has none, either.
+func Once(ctx context.Context, h *Hub, name, id string) (bool, error) {
+	records, err := h.stored(ctx, name)
+	if records == nil && err == nil {
+		above := chat.ParsePlace(name)
+		above.Thread = ""
+		records, err = h.stored(ctx, above.String())
+	}
+	if records == nil {
+		return false, err
+	}
+	return records.Inbox().FirstTo(ctx, id)
 }
 
 // FirstTo reports whether this process is the first to handle what a platform may send to several, such as a written command that comes

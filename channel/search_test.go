@@ -45,6 +45,15 @@ func (p *reader) MessageLink(conversation, id string) string {
 	return "link:" + conversation + "/" + id
 }
 
+func (p *reader) MessageAt(link string) (place, id string) {
+	rest, ours := strings.CutPrefix(link, "https://link/")
+	end := strings.LastIndexByte(rest, '/')
+	if !ours || end < 0 {
+		return "", ""
+	}
+	return rest[:end], rest[end+1:]
+}
+
 // onPlatform returns a rig whose connector knows who may read what, and may is by person.
 func onPlatform(t testing.TB, model script, may map[string][]string) (*rig, *reader) {
 	r := newRig(t, model)

@@ -61,6 +61,9 @@ func (w *turnContext) write(ctx context.Context, recall int) (made compactor.Con
 		made.Text += "\n" + mayBeSilent
 	}
 	w.addTasks(ctx, &made)
+	if recall > 0 {
+		version = w.addLinked(ctx, &made, version)
+	}
 	return made, version
 }
 

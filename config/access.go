@@ -16,25 +16,31 @@ import (
 
 // Discord is [discord].
 type Discord struct {
-	Token          string `toml:"token"`                                   // "file:PATH" only; empty: DISCORD_TOKEN
-	APIBase        string `toml:"api_base" server:"http://localhost:8080"` // empty: Discord itself
-	MessageContent bool   `toml:"message_content"`
-	Shards         int    `toml:"shards" range:"0 to 1000"` // 0: what Discord recommends; 1000: the sessions that may start in a day
+	Token          string   `toml:"token"`                                   // "file:PATH" only; empty: DISCORD_TOKEN
+	APIBase        string   `toml:"api_base" server:"http://localhost:8080"` // empty: Discord itself
+	MessageContent bool     `toml:"message_content"`
+	Threads        string   `toml:"threads" one:"never mention"`
+	Reactions      []string `toml:"reactions"`
+	Shards         int      `toml:"shards" range:"0 to 1000"` // 0: what Discord recommends; 1000: the sessions that may start in a day
 	access.Access
 }
 
 // Slack is [slack].
 type Slack struct {
-	BotToken string `toml:"bot_token"`                                    // "file:PATH" only; empty: SLACK_BOT_TOKEN
-	AppToken string `toml:"app_token"`                                    // "file:PATH" only; empty: SLACK_APP_TOKEN
-	APIBase  string `toml:"api_base" server:"http://localhost:8080/api/"` // empty: Slack itself
-	Working  string `toml:"working" one:"status reaction placeholder off"`
-	ReplyIn  string `toml:"reply_in" one:"auto thread channel"`
-	Direct   string `toml:"direct" one:"one threads"`
+	BotToken  string   `toml:"bot_token"`                                    // "file:PATH" only; empty: SLACK_BOT_TOKEN
+	AppToken  string   `toml:"app_token"`                                    // "file:PATH" only; empty: SLACK_APP_TOKEN
+	APIBase   string   `toml:"api_base" server:"http://localhost:8080/api/"` // empty: Slack itself
+	Working   string   `toml:"working" one:"status reaction placeholder off"`
+	ReplyIn   string   `toml:"reply_in" one:"auto thread channel"`
+	Reactions []string `toml:"reactions"`
+	Direct    string   `toml:"direct" one:"one threads"`
 	access.Access
 }
 
 const terminalName = "terminal"
+
+// reactions are the names of platform.Reactions.
+var reactions = []string{"stop", "pin", "remember"}
 
 // Rules returns the hub's rules: access, limits and budgets.
 func (s *Settings) Rules() access.Rules {
@@ -67,6 +73,8 @@ func (c *checker) checkConnectors() {
 	c.checkSecret("discord.token", c.s.Discord.Token, discordTokenVariable)
 	c.checkSecret("slack.bot_token", c.s.Slack.BotToken, slackBotVariable)
 	c.checkSecret("slack.app_token", c.s.Slack.AppToken, slackAppVariable)
+	c.checkNames("discord.reactions", "reaction", c.s.Discord.Reactions, reactions)
+	c.checkNames("slack.reactions", "reaction", c.s.Slack.Reactions, reactions)
 	c.checkAccess("discord", c.s.Discord.Access)
 	c.checkAccess("slack", c.s.Slack.Access)
 }

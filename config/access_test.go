@@ -12,6 +12,8 @@ import (
 	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/channel/command"
+	"cairn/connector/discord"
+	"cairn/connector/platform"
 	"cairn/connector/slack"
 	"cairn/connector/terminal"
 	"cairn/llm"
@@ -140,6 +142,12 @@ func TestChoices(t *testing.T) {
 	check.EqualAll(t, "share_memories", choices(Settings{}, "ShareMemories"), []string{ShareChannel, ShareServer})
 	check.EqualAll(t, "working", choices(Slack{}, "Working"), slack.Workings)
 	check.EqualAll(t, "reply_in", choices(Slack{}, "ReplyIn"), slack.ReplyPlaces)
+	check.EqualAll(t, "threads", choices(Discord{}, "Threads"), discord.ThreadChoices)
+	var names []string
+	for _, r := range platform.Reactions {
+		names = append(names, r.Command)
+	}
+	check.EqualAll(t, "reactions", reactions, names)
 	check.EqualAll(t, "direct", choices(Slack{}, "Direct"), slack.Directs)
 	check.EqualAll(t, "connector", choices(Binding{}, "Connector"), []string{"discord", "slack", terminalName, WebName})
 	check.EqualAll(t, "approve", choices(ToolServer{}, "Approve"), []string{channel.ApproveNever, channel.ApproveFirst, channel.ApproveAlways})

@@ -147,7 +147,7 @@ func (ms Messages) contexts() []transcript.Context {
 	return listRows(ms.tx, func(rows *sql.Rows, ctx *transcript.Context) error {
 		return rows.Scan(&ctx.Seq, &ctx.Text, numbersInto(&ctx.Messages), numbersInto(&ctx.Memories))
 	}, `SELECT seq, context,
-		(SELECT string_agg(CAST(source & 4294967295 AS TEXT), ',' ORDER BY source) FROM quotes q WHERE q.message = m.id AND q.kind = 'message'),
+		(SELECT string_agg(CAST(source & 4294967295 AS TEXT), ',' ORDER BY source) FROM quotes q WHERE q.message = m.id AND q.kind = 'message' AND q.source >> 32 = m.id >> 32),
 		(SELECT string_agg(CAST(source AS TEXT), ',' ORDER BY source) FROM quotes q WHERE q.message = m.id AND q.kind = 'memory')
 		FROM messages m WHERE `+inConversation+` AND context <> '' AND deleted_at IS NULL ORDER BY id`, ms.c.id)
 }

@@ -2,7 +2,10 @@
 
 package store
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Scope says whose memories a query reads. Code derives it from names and from what connectors report about a place, never from what a user
 // asks for. The zero value means those of all conversations: only the shell and the dashboard use it.
@@ -62,6 +65,11 @@ func (t *Tx) below(name string, except *Conversation, condition string) []int64 
 // Public reports whether everybody on its server may read the conversation.
 func (t *Tx) Public(c *Conversation) bool {
 	return exists(t, "SELECT 1 FROM conversations WHERE id = ? AND audience = 'server'", c.id)
+}
+
+// Audience returns who may read the conversation.
+func (t *Tx) Audience(c *Conversation) Audience {
+	return cmp.Or(getValue[Audience](t, "SELECT audience FROM conversations WHERE id = ?", c.id), Members)
 }
 
 // listOf returns a list as an argument for json_each, which makes a row from null.

@@ -22,6 +22,8 @@ func TestWhatOthersReceived(t *testing.T) {
 	check.Equal(t, "the place of a message with a place", where("m8"), thread.Name())
 	deliver(t, c, said(9, "above"))
 	check.EqualAll(t, "places of other messages", []string{where("m9"), where("m10")}, []string{"", ""})
+	holding := func(id string) string { return check.Must(c.Holding(ctx, id))(t) }
+	check.EqualAll(t, "who has a message", []string{holding("m7"), holding("m8"), holding("m9"), holding("m10")}, []string{thread.Name(), thread.Name(), c.Name(), ""})
 
 	other := find(t, c.Store(), c.Name()+"/2")
 	first := func() bool { return check.Must(other.Inbox().FirstTo(ctx, "command-m11"))(t) }

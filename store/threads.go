@@ -109,6 +109,17 @@ func (c *Conversation) ThreadWith(ctx context.Context, id string) (name string, 
 	return name, err
 }
 
+// Holding returns the name of the conversation, or of its thread, that has a message of a person, waiting or not, or of the bot, by its
+// platform ID; "" if none has.
+func (c *Conversation) Holding(ctx context.Context, id string) (name string, err error) {
+	err = c.row(ctx, "look for a message", []any{&name}, `SELECT c.name FROM conversations c WHERE (c.name = ?1 OR c.name >= ?1 || '/' AND c.name < ?1 || '0')
+		AND (EXISTS (SELECT 1 FROM messages WHERE conversation = c.id AND platform_id = ?2 AND role = 'user')
+		OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id AND platform_id = ?2)
+		OR EXISTS (SELECT 1 FROM messages WHERE conversation = c.id AND platform_id = ?2 AND role = 'assistant' AND platform_id <> '')
+		OR EXISTS (SELECT 1 FROM outbox WHERE conversation = c.id AND platform_id = ?2 AND platform_id <> '')) ORDER BY c.name LIMIT 1`, c.name, id)
+	return name, err
+}
+
 // touch increments the version of the threads whose copies match the condition.
 func (th Threads) touch(where string, args ...any) {
 	for _, thread := range th.tx.conversations("WHERE id IN (SELECT conversation FROM inherited WHERE parent = ? AND "+where+")",

@@ -39,6 +39,8 @@ type Access struct {
 	Owners   []string `toml:"owners"`   // ids of people who may do everything
 	Managers []string `toml:"managers"` // ids of people and roles who may run the restricted commands, besides those the platform trusts
 
+	RespondInThreads Respond `toml:"respond_in_threads" one:"all mention"` // what is answered in threads where the bot was addressed; empty: all
+
 	SearchEverywhere bool     `toml:"search_everywhere"` // in a direct message, people may search all conversations that they may read
 	Unsearched       []string `toml:"unsearched"`        // places whose conversations such a search leaves out
 }
@@ -74,16 +76,24 @@ func (r *Rules) Classify(conversation string, m *store.Inbound) {
 	if chat.ParsePlace(conversation).Direct() {
 		m.Audience = store.Members // whatever the connector set
 	}
+	if !r.AnswersInThread(conversation) {
+		m.Thread = false
+	}
 	switch respond := r.RespondIn(conversation); {
 	case respond == RespondNever:
 		m.Addressed = false
 		m.Thread = false
 	case m.Bot:
 		m.Thread = false
-	case respond == RespondAll && !m.Addressed:
+	case respond == RespondAll && !m.Addressed && (chat.ParsePlace(conversation).Thread == "" || r.AnswersInThread(conversation)):
 		m.Addressed = true
 		m.Optional = true
 	}
+}
+
+// AnswersInThread reports whether the bot answers, in a thread where it was addressed, what is not addressed to it.
+func (r *Rules) AnswersInThread(conversation string) bool {
+	return r.in(chat.ParsePlace(conversation)).RespondInThreads != RespondMention
 }
 
 // SearchesFrom reports whether people may search other conversations from one.

@@ -63,7 +63,7 @@ func openConnectors(s *config.Settings, r *readers, dashboard bool, log *slog.Lo
 	}
 	if token != "" {
 		connector, err := discord.New(discord.Options{
-			Token: token, APIBase: s.Discord.APIBase, MentionOnly: !s.Discord.MessageContent, Shards: s.Discord.Shards,
+			Token: token, APIBase: s.Discord.APIBase, MentionOnly: !s.Discord.MessageContent, Threads: s.Discord.Threads, Reactions: s.Discord.Reactions, Shards: s.Discord.Shards,
 			AttachmentTokens: s.AttachmentTokens, Pictures: s.Pictures, Voice: r.voice, PDF: r.pdf, CatchUp: catchUp, Log: log,
 		})
 		if err != nil {
@@ -77,7 +77,7 @@ func openConnectors(s *config.Settings, r *readers, dashboard bool, log *slog.Lo
 	}
 	if bot != "" {
 		connector, err := slack.New(slack.Options{
-			BotToken: bot, AppToken: app, APIBase: s.Slack.APIBase, Working: s.Slack.Working, ReplyIn: s.Slack.ReplyIn, Direct: s.Slack.Direct,
+			BotToken: bot, AppToken: app, APIBase: s.Slack.APIBase, Working: s.Slack.Working, ReplyIn: s.Slack.ReplyIn, Direct: s.Slack.Direct, Reactions: s.Slack.Reactions,
 			AttachmentTokens: s.AttachmentTokens, Pictures: s.Pictures, Voice: r.voice, PDF: r.pdf, CatchUp: catchUp, Log: log,
 		})
 		if err != nil {

@@ -167,7 +167,7 @@ func TestEverySettingAppliesOrNeedsARestart(t *testing.T) {
 	for _, key := range compactor.Keys() {
 		live = append(live, "defaults.compaction."+key)
 	}
-	for _, list := range []string{"allow", "deny", "bots", "owners", "managers", "search_everywhere", "unsearched"} {
+	for _, list := range []string{"allow", "deny", "bots", "owners", "managers", "respond_in_threads", "search_everywhere", "unsearched"} {
 		live = append(live, "discord."+list, "slack."+list)
 	}
 	for _, setting := range config.Reference() {

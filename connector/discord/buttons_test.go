@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/channel/sentences"
+	"cairn/connector/platform"
 	"cairn/testkit/channeltest"
 	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
@@ -32,6 +34,25 @@ func TestAnUnknownButtonIsAnsweredInWords(t *testing.T) {
 	form := r.answered(r.SubmitForm(r.square, r.ann.ID, "form"))
 	check.That(t, form.Answer.Content == want && ephemeral(form.Answer), "a form is answered with %+v", form.Answer)
 	check.Lacks(t, "the log", r.Log.String(), "command_failed")
+}
+
+// TestTheButtonOfADraftAfterACrash is under the beginning of an answer that an earlier process has shown.
+func TestTheButtonOfADraftAfterACrash(t *testing.T) {
+	r := newRig(t, discordtest.Options{}, quick).start().registered()
+	question := r.Say(r.square, r.ann.ID, "question")
+	r.heard(r.place(r.square), 1)
+	half := newPost(r.square, "half of", question.ID, nonce("half"))
+	half.add(commandButtons(channel.StopButton(r.Hub, r.place(r.square)))...)
+	check.Must(r.connector.poster.create(r.ctx, r.square, half, false))(t)
+	check.NoError(t, platform.Sleep(r.ctx, 5*time.Millisecond))
+	r.connector.shards.list()[0].opened = time.Now() // a new process
+	draft := r.sent(r.square)[0]
+	stop := buttonsOf(t, &draft)["Stop"]
+	check.Equal(t, "the button before the answer goes on", r.answered(r.Click(r.square, r.ann.ID, draft.ID, stop)).Answer.Content, "There is nothing to stop.")
+	w := r.connector.Reply(r.place(r.square), []string{question.ID})
+	r.sendAll(w, "half of it", question.ID)
+	all := r.sent(r.square)
+	check.That(t, len(all) == 1 && all[0].ID == draft.ID && len(all[0].Components) == 0, "the answer is %+v", all)
 }
 
 func TestAToolIsAllowedByAButton(t *testing.T) {

@@ -97,11 +97,14 @@ func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 	}
 	facts = append(facts, fmt.Sprintf("servers with the bot: %d", app.Count))
 	facts = append(facts, d.shardFacts(ctx, app.Count)...)
-	unwritable, checked := d.readUnwritable(ctx, app.Servers, user{ID: app.User})
+	found, checked := d.readChannels(ctx, app.Servers, user{ID: app.User})
 	if more := app.Count - checked; more > 0 {
 		facts = append(facts, fmt.Sprintf("permissions to write were checked in %d of them, and not in %d more", checked, more))
 	}
-	return append(facts, platform.UnwritableFacts(unwritable)...), nil
+	if d.o.Threads == threadsMention {
+		facts = append(facts, found.threadFacts(d.Clock.Now())...)
+	}
+	return append(facts, platform.UnwritableFacts(found.unwritable(d.Clock.Now()))...), nil
 }
 
 // shardFacts returns what Check reports of the connections that the connector would open, and of the sessions that may still start.

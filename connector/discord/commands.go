@@ -4,6 +4,7 @@
 package discord
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/channel/command"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -27,6 +29,7 @@ type commands struct {
 	state      *stateCache
 	queue      *platform.KeyedQueue[func()] // see events
 	poster     *poster
+	reactions  []string    // see Options
 	registered atomic.Bool // the commands are registered, or being registered
 }
 
@@ -40,11 +43,12 @@ const (
 type interaction struct {
 	ID, Token string
 	Type      discordgo.InteractionType
-	AppID     string  `json:"application_id"`
-	GuildID   string  `json:"guild_id"`
-	ChannelID string  `json:"channel_id"`
-	Member    *member // in a server
-	User      *user   // elsewhere
+	AppID     string              `json:"application_id"`
+	GuildID   string              `json:"guild_id"`
+	ChannelID string              `json:"channel_id"`
+	Member    *member             // in a server
+	User      *user               // elsewhere
+	Message   struct{ ID string } // whose button was pressed
 	Data      struct {
 		Name     string
 		Options  []option
@@ -108,11 +112,24 @@ func (c *commands) handle(ctx context.Context, i interaction) error {
 	if platform.Deletes(line) {
 		c.queue.Settle(ctx, "")
 	}
-	name := locate(ctx, c.rest, c.state, i.ChannelID, i.GuildID).conversation()
+	name := c.holder(ctx, locate(ctx, c.rest, c.state, i.ChannelID, i.GuildID).conversation(), cmp.Or(i.Data.TargetID, i.Message.ID))
 	if !known {
 		return c.base.RefuseButton(ctx, name, show)
 	}
 	return c.base.RunCommand(ctx, name, i.person(), line, nil, show)
+}
+
+// holder returns the conversation to which a message belongs that people see in one: an answer in a thread may belong to that of the channel.
+func (c *commands) holder(ctx context.Context, name, message string) string {
+	if message == "" || chat.ParsePlace(name).Thread == "" {
+		return name
+	}
+	found, err := channel.Holder(ctx, c.base.Hub, name, message)
+	if err != nil {
+		c.base.Log.Debug("find_message_failed", "error", err)
+		return name
+	}
+	return found
 }
 
 // pressed returns the id of the button, or that of a button for what was chosen in a menu.

@@ -45,6 +45,7 @@ var (
 	_ channel.WriteChecker = (*Discord)(nil)
 	_ channel.Reader       = (*Discord)(nil)
 	_ channel.Linker       = (*Discord)(nil)
+	_ channel.Resolver     = (*Discord)(nil)
 	_ channel.Sharded      = (*Discord)(nil)
 )
 
@@ -62,12 +63,14 @@ type pauses struct {
 
 // Options are the settings of the connector.
 type Options struct {
-	Token            string // of the bot, with or without the prefix "Bot "; never logged
-	APIBase          string // root of a compatible server, e.g. "http://localhost:8080"; empty: Discord itself
-	Shards           int    // connections among which the servers are divided; 0: as many as Discord recommends when the connector starts
-	MentionOnly      bool   // do without the privileged message content intent, and read only what is addressed to the bot
-	AttachmentTokens int    // for text files, per message; 0: text files are not fetched
-	Pictures         bool   // fetch pictures, for models that can see
+	Token            string   // of the bot, with or without the prefix "Bot "; never logged
+	APIBase          string   // root of a compatible server, e.g. "http://localhost:8080"; empty: Discord itself
+	Shards           int      // connections among which the servers are divided; 0: as many as Discord recommends when the connector starts
+	Reactions        []string // which of platform.Reactions count when people put them on messages
+	Threads          string   // which answers in a server's channel go to a thread from their question, one of ThreadChoices; empty: "never"
+	MentionOnly      bool     // do without the privileged message content intent, and read only what is addressed to the bot
+	AttachmentTokens int      // for text files, per message; 0: text files are not fetched
+	Pictures         bool     // fetch pictures, for models that can see
 
 	Voice *platform.Transcriber // transcribes voice; nil: it is not transcribed
 	PDF   *platform.PDFReader   // reads PDFs; nil: they are not read
@@ -113,14 +116,15 @@ func assemble(o Options, base *platform.Base) *Discord {
 		queue: &platform.KeyedQueue[func()]{Group: base.Work},
 	}
 	d.files = &platform.Files{Tokens: o.AttachmentTokens, Pictures: o.Pictures, Fetch: d.rest.fetch, Voice: o.Voice, PDF: o.PDF}
-	translator := &translator{state: d.state, files: d.files}
+	translator := &translator{base: base, state: d.state, files: d.files}
 	d.history = &history{base: base, rest: d.rest, state: d.state, translator: translator}
-	d.poster = &poster{base: base, rest: d.rest, state: d.state, pauses: d.pauses, history: d.history}
-	commands := &commands{base: base, rest: d.rest, state: d.state, queue: d.queue, poster: d.poster}
+	threads := &threads{base: base, rest: d.rest, state: d.state, history: d.history, on: o.Threads == threadsMention}
+	d.poster = &poster{base: base, rest: d.rest, state: d.state, pauses: d.pauses, history: d.history, threads: threads}
+	commands := &commands{base: base, rest: d.rest, state: d.state, queue: d.queue, poster: d.poster, reactions: o.Reactions}
 	known := &known{}
 	lookup := &lookup{rest: d.rest, state: d.state, page: serversPage, changed: make(map[string]bool)}
 	d.shards = newShards(&shards{
-		base: base, rest: d.rest, pauses: d.pauses, queue: d.queue, setting: o.Shards, mentionOnly: o.MentionOnly,
+		base: base, rest: d.rest, pauses: d.pauses, queue: d.queue, setting: o.Shards, mentionOnly: o.MentionOnly, reactions: len(o.Reactions) > 0,
 		newEvents: func(link *platform.Link, servers *servers) *events {
 			return &events{
 				base: base, link: link, rest: d.rest, state: d.state, queue: d.queue, translator: translator, history: d.history,

@@ -79,6 +79,8 @@ func (e *events) dispatch(name string, data json.RawMessage) error {
 		e.onMessageUpdate(read[message](data))
 	case "MESSAGE_DELETE", "MESSAGE_DELETE_BULK":
 		e.onMessageDelete(read[deletion](data))
+	case "MESSAGE_REACTION_ADD":
+		e.onReaction(read[reaction](data))
 	case "INTERACTION_CREATE":
 		if !e.replayed { // another process may have handled it; and Discord waits only 3 seconds
 			e.commands.onInteraction(read[interaction](data))

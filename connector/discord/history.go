@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cairn/channel"
+	"cairn/chat"
 	"cairn/connector/platform"
 )
 
@@ -90,9 +91,31 @@ func (h *history) messageByID(ctx context.Context, channel, id string, backgroun
 
 const maxSearch = 5 // pages of a history
 
+// spot is where what leaves a conversation is shown: in its channel, or in a thread from the question.
+type spot struct{ conversation, channel string }
+
+// beside returns the other conversation whose messages the bot posts in the same channel; "" if there is none: an answer in a thread
+// belongs to the conversation of the channel above.
+func (s spot) beside() string {
+	at := chat.ParsePlace(s.conversation)
+	switch {
+	case at.Thread != "":
+		at.Thread = ""
+	case s.channel != at.Channel:
+		at.Thread = s.channel
+	default:
+		return ""
+	}
+	return at.String()
+}
+
+// isThread reports whether the answer is in a thread, and belongs to the conversation of the channel above.
+func (s spot) isThread() bool { return s.channel != channelID(s.conversation) }
+
 // findSent returns the message in which a piece was sent; its id is empty if there is none.
-func (h *history) findSent(ctx context.Context, conversation string, piece channel.Piece) (message, error) {
-	return h.find(ctx, conversation, piece.Reply, piece.To, func(m message) bool {
+func (h *history) findSent(ctx context.Context, at spot, piece channel.Piece) (message, error) {
+	conversation := at.conversation
+	return h.find(ctx, at, piece.Reply, piece.To, func(m message) bool {
 		switch first := piece.Part == 0 && len(piece.To) > 0; {
 		case m.nonce() != "":
 			return m.nonce() == nonceOf(conversation, piece) || first && m.repliesTo(piece.To)
@@ -109,26 +132,26 @@ func (m message) repliesTo(to []string) bool {
 
 // find returns the bot's first message for which is returns true; its id is empty if there is none. It searches after the oldest
 // message in to, or among the newest, and skips those that the hub knows to be of another reply, such as a notice in between.
-func (h *history) find(ctx context.Context, conversation, reply string, to []string, is func(message) bool) (message, error) {
+func (h *history) find(ctx context.Context, at spot, reply string, to []string, is func(message) bool) (message, error) {
 	after := ""
 	if len(to) > 0 {
 		after = slices.MinFunc(to, byAge)
 	}
 	for range maxSearch {
-		page, err := h.messages(ctx, channelID(conversation), after, "", maxPage, false)
+		page, err := h.messages(ctx, at.channel, after, "", maxPage, false)
 		if err != nil {
 			return message{}, fmt.Errorf("look for what was sent: %w", err)
 		}
 		me := h.state.self() // messages has found out
 		for _, m := range page {
-			if m.Author == nil || m.Author.ID != me.ID {
+			if m.Author == nil || m.Author.ID != me.ID || !m.isChat() { // a thread begins with a message of the system, perhaps in its name
 				continue
 			}
-			sent, known, err := h.base.Hub.SentAs(ctx, conversation, m.ID)
+			other, err := h.isOther(ctx, at, reply, m.ID)
 			if err != nil {
 				return message{}, err
 			}
-			if (!known || sent.Reply == reply) && is(m) {
+			if !other && is(m) {
 				return m, nil
 			}
 		}
@@ -138,4 +161,16 @@ func (h *history) find(ctx context.Context, conversation, reply string, to []str
 		after = page[len(page)-1].ID
 	}
 	return message{}, nil
+}
+
+// isOther reports whether the hub knows that a message of the bot belongs to another reply.
+func (h *history) isOther(ctx context.Context, at spot, reply, id string) (bool, error) {
+	sent, known, err := h.base.Hub.SentAs(ctx, at.conversation, id)
+	if err != nil || known {
+		return known && sent.Reply != reply, err
+	}
+	if beside := at.beside(); beside != "" {
+		_, known, err = h.base.Hub.SentAs(ctx, beside, id)
+	}
+	return known, err
 }

@@ -4,7 +4,6 @@ package discord
 
 import (
 	"cmp"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,6 +19,7 @@ import (
 
 // translator converts messages from Discord's form to the hub's.
 type translator struct {
+	base    *platform.Base
 	state   *stateCache
 	files   *platform.Files
 	fromBot platform.Cache // messages of the bot
@@ -37,8 +37,8 @@ func (t *translator) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	in = channel.Inbound{
 		ID: m.ID, AuthorID: cmp.Or(m.WebhookID, m.Author.ID), Author: m.Author.name(p.Guild, m.Member), Time: timeOf(m.ID),
 		Bot: m.Author.Bot || m.WebhookID != "", Thread: p.Parent != "",
-		Addressed: p.Guild == "" || t.addresses(m, p, me),
 	}
+	in.Addressed = m.Type != pollEnded && (p.Guild == "" || t.addresses(m, p, me) || !in.Bot && t.followsAnswer(m, p, me))
 	if at, err := time.Parse(time.RFC3339, m.Timestamp); err == nil {
 		in.Time = at
 	}
@@ -76,7 +76,7 @@ func (t *translator) addresses(m message, p place, me self) bool {
 var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::[a-zA-Z])?>|<(/[^:<>]+):\d+>`)
 
 // textOf returns a message as plain text: the title of a forum's post, its content with names instead of ids, then in
-// brackets its stickers, poll and the messages it forwards, and then what an app built it of.
+// brackets its stickers, its poll or the end of one, and the messages it forwards, and then what an app built it of.
 func (t *translator) textOf(m message, guild string, me self, program bool) string {
 	text := t.replaceIDs(t.stripMentions(m.text(), guild, me), m, guild, me)
 	title := ""
@@ -90,13 +90,7 @@ func (t *translator) textOf(m message, guild string, me self, program bool) stri
 	for _, s := range m.Stickers {
 		parts = append(parts, "[sticker: "+s.Name+"]")
 	}
-	if p := m.Poll; p != nil {
-		var answers []string
-		for _, a := range p.Answers {
-			answers = append(answers, a.Media.Text)
-		}
-		parts = append(parts, fmt.Sprintf("[poll: %s — %s]", p.Question.Text, strings.Join(answers, " / ")))
-	}
+	parts = append(parts, m.Poll.text(), m.pollResult())
 	if program { // the embeds of people are previews of links
 		parts = append(parts, t.replaceIDs(withoutRepetition(text, appParts(m)), m, guild, me))
 	}

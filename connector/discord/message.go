@@ -91,13 +91,6 @@ type attachment struct {
 	Seconds                    float64 `json:"duration_secs"` // of a voice message
 }
 
-type poll struct {
-	Question struct{ Text string }
-	Answers  []struct {
-		Media struct{ Text string } `json:"poll_media"`
-	}
-}
-
 // files describes the files of a message and of those that it forwards. The file of a voice message is its recording.
 func (m message) files() (all []channel.Attachment) {
 	for _, f := range m.Attachments {
@@ -129,11 +122,11 @@ func (m message) nonce() (nonce string) {
 	return nonce
 }
 
-// isChat reports whether a person or an app wrote the message; other types are system messages.
+// isChat reports whether a person or an app wrote the message, or it says how a poll ended; other types are system messages.
 func (m message) isChat() bool {
 	return slices.Contains([]discordgo.MessageType{
 		discordgo.MessageTypeDefault, discordgo.MessageTypeReply, discordgo.MessageTypeChatInputCommand,
-		discordgo.MessageTypeContextMenuCommand,
+		discordgo.MessageTypeContextMenuCommand, pollEnded,
 	}, m.Type)
 }
 

@@ -81,12 +81,11 @@ func (s *stateCache) unwritable(now time.Time) (all []channel.Unwritable) {
 
 const maxChecked = 20 // servers whose channels Check looks at
 
-// readUnwritable reads the channels of some servers, and returns those in which the bot may read but not write. checked is how many
-// servers it could read.
-func (d *Discord) readUnwritable(ctx context.Context, servers []discordgo.UserGuild, bot user) (all []channel.Unwritable, checked int) {
+// readChannels reads the channels of some servers. checked is how many servers it could read.
+func (d *Discord) readChannels(ctx context.Context, servers []discordgo.UserGuild, bot user) (found *stateCache, checked int) {
 	ctx, cancel := context.WithTimeout(ctx, platform.CheckTime)
 	defer cancel()
-	var found stateCache
+	found = &stateCache{}
 	found.bot.Store(&self{user: bot})
 	for _, server := range servers[:min(len(servers), maxChecked)] {
 		g, err := d.rest.readServer(ctx, server.ID, bot.ID, false)
@@ -95,5 +94,5 @@ func (d *Discord) readUnwritable(ctx context.Context, servers []discordgo.UserGu
 			checked++
 		}
 	}
-	return found.unwritable(d.Clock.Now()), checked
+	return found, checked
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"cairn/channel"
 	"cairn/connector/platform"
@@ -19,6 +18,7 @@ type poster struct {
 	state           *stateCache
 	pauses          *pauses
 	history         *history
+	threads         *threads
 	reactionRefused platform.Cache // channels in which Discord refuses reactions
 }
 
@@ -26,7 +26,7 @@ type poster struct {
 func (p *poster) create(ctx context.Context, channel string, message post, once bool) (created message, err error) {
 	c := call{method: http.MethodPost, path: "/channels/" + channel + "/messages", body: message, into: &created, once: once}
 	err = p.rest.do(ctx, c)
-	if refusalIn(err).code == codeCannotReply {
+	if code := refusalIn(err).code; code == codeCannotReply || code == codeInvalidForm && message.Reference != nil { // e.g. to the end of a poll
 		message.Reference = nil
 		c.body = message
 		err = p.rest.do(ctx, c)
@@ -65,16 +65,7 @@ func (p *poster) CannotWrite(conversation string) (why string) {
 // emoji are the reactions as Discord shows them.
 var emoji = map[channel.Reaction]string{channel.ReactionSummarized: "📚", channel.ReactionUnanswered: "🔇"}
 
-// React adds a reaction to a message. If the bot lacks the permission, it logs that once per channel and returns nil.
+// React implements channel.Reactor.
 func (p *poster) React(ctx context.Context, conversation, id string, reaction channel.Reaction) error {
-	place := channelID(conversation)
-	path := "/channels/" + place + "/messages/" + id + "/reactions/" + url.PathEscape(emoji[reaction]) + "/@me"
-	err := p.rest.do(ctx, call{method: http.MethodPut, path: path, background: true})
-	if refusalIn(err).code != codeNotPermitted {
-		return err
-	}
-	if !p.reactionRefused.Seen(place) {
-		p.base.Log.Warn("reaction_refused", "missing_permissions", "Add Reactions, Read Message History", "channel", place)
-	}
-	return nil
+	return p.mark(ctx, channelID(conversation), id, emoji[reaction])
 }

@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -40,6 +42,22 @@ func (d *Discord) MessageLink(conversation, id string) string {
 		return ""
 	}
 	return "https://discord.com/channels/" + at.Server + "/" + cmp.Or(at.Thread, at.Channel) + "/" + id
+}
+
+// messageAddress matches the address of a message, in any of Discord's clients.
+var messageAddress = regexp.MustCompile(`^https://(?:www\.|ptb\.|canary\.)?discord(?:app)?\.com/channels/(\d+|@me)/(\d+)/(\d+)/?$`)
+
+// MessageAt implements channel.Resolver. A thread that no event has described lately is taken for a channel, which is not known.
+func (d *Discord) MessageAt(link string) (place, id string) {
+	m := messageAddress.FindStringSubmatch(strings.TrimRight(link, ".,;:!?'"))
+	if m == nil {
+		return "", ""
+	}
+	at := chat.Place{Connector: Name, Server: m[1], Channel: m[2]}
+	if p := d.state.place(m[2]); p.ID != "" && p.Guild == m[1] {
+		return p.conversation(), m[3]
+	}
+	return at.String(), m[3]
 }
 
 // reader finds out what one person may read.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/bwmarrin/discordgo"
@@ -92,6 +93,28 @@ func TestReadersAreThoseWithPermission(t *testing.T) {
 		}
 	}
 	check.That(t, readable > 1000 && readable < 9000, "%d of 10 000 may be read", readable)
+}
+
+func TestLinksToMessages(t *testing.T) {
+	d := bot(t)
+	d.state.add(place{ID: "30", Guild: "9", Parent: "20", Type: discordgo.ChannelTypeGuildPublicThread})
+	for link, want := range map[string]string{
+		"https://discord.com/channels/9/20/100":        "discord:9/20 100",
+		"https://discord.com/channels/9/30/100":        "discord:9/20/30 100",
+		"https://ptb.discord.com/channels/9/20/100.":   "discord:9/20 100",
+		"https://canary.discord.com/channels/9/20/100": "discord:9/20 100",
+		"https://discordapp.com/channels/@me/40/100":   "discord:@me/40 100",
+		"https://discord.com/channels/8/20/100":        "discord:8/20 100", // where the bot knows nothing
+		"https://discord.com/channels/9/20":            " ",
+		"https://discord.com.example/channels/9/20/1":  " ",
+		"http://discord.com/channels/9/20/100":         " ",
+	} {
+		place, id := d.MessageAt(link)
+		check.Equal(t, link, place+" "+id, want)
+		if place != "" && strings.HasPrefix(link, "https://discord.com/") {
+			check.Equal(t, "and back", d.MessageLink(place, id), link)
+		}
+	}
 }
 
 // mayRead computes what ann may do by the steps of Discord's documentation (Permissions: Permission Overwrites).

@@ -51,6 +51,17 @@ func forManagers(h *channel.Hub, name string) *int64 {
 	return &needed
 }
 
+// usedIn is where commands can be used: in servers, and in direct messages with the bot (Discord, Application Commands: Interaction
+// Contexts). In other people's direct messages the bot reads nothing.
+func usedIn() *[]discordgo.InteractionContextType {
+	return &[]discordgo.InteractionContextType{discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM}
+}
+
+// installedBy is for whom: servers with the bot. A person who installs an app alone could use commands where the bot is no member.
+func installedBy() *[]discordgo.ApplicationIntegrationType {
+	return &[]discordgo.ApplicationIntegrationType{discordgo.ApplicationIntegrationGuildInstall}
+}
+
 func slashCommands(h *channel.Hub) []*discordgo.ApplicationCommand {
 	commands := []*discordgo.ApplicationCommand{}
 	for _, c := range command.All {
@@ -58,7 +69,7 @@ func slashCommands(h *channel.Hub) []*discordgo.ApplicationCommand {
 		help := localized(c.Help)
 		command := &discordgo.ApplicationCommand{
 			Type: discordgo.ChatApplicationCommand, Name: c.Name, Description: platform.Short(c.Help, 100), NameLocalizations: &names, DescriptionLocalizations: &help,
-			DefaultMemberPermissions: forManagers(h, c.Name),
+			DefaultMemberPermissions: forManagers(h, c.Name), Contexts: usedIn(), IntegrationTypes: installedBy(),
 		}
 		for _, a := range c.Args {
 			option := &discordgo.ApplicationCommandOption{
@@ -87,6 +98,7 @@ func messageCommands(h *channel.Hub) (all []*discordgo.ApplicationCommand) {
 		names := localized(a.Label)
 		all = append(all, &discordgo.ApplicationCommand{
 			Type: discordgo.MessageApplicationCommand, Name: a.Label, NameLocalizations: &names, DefaultMemberPermissions: forManagers(h, a.Command),
+			Contexts: usedIn(), IntegrationTypes: installedBy(),
 		})
 	}
 	return all

@@ -1,6 +1,7 @@
 package discord
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -25,6 +26,9 @@ func TestCommandsForManagersAreHidden(t *testing.T) {
 			}
 		}
 		return names
+	}
+	for _, c := range r.Commands() {
+		check.Equal(t, "where /"+c.Name+" can be used, and for whom", fmt.Sprint(*c.Contexts, *c.IntegrationTypes), "[0 1] [0]")
 	}
 	byDefault := []string{"compact", "undo", "new", "pin", "unpin", "pause", "resume", "settings", "tools", "allow", "deny", "Pin this"}
 	check.EqualAll(t, "hidden", hidden(), byDefault)

@@ -200,8 +200,10 @@ type refusal struct {
 const (
 	codeUnknownMessage = 10008
 	codeNotPermitted   = 50013
+	codeInvalidForm    = 50035
 	codeAnswered       = 40060  // the interaction was already acknowledged
 	codeCannotReply    = 160002 // cannot reply without permission to read message history
+	codeHasThread      = 160004 // a thread has already been created for this message
 )
 
 // refusalOf reads a response into a refusal, as far as it has the expected form.

@@ -158,5 +158,8 @@ func (s *shards) intents() discordgo.Intent {
 	if !s.mentionOnly {
 		intents |= discordgo.IntentMessageContent
 	}
+	if s.reactions {
+		intents |= discordgo.IntentGuildMessageReactions | discordgo.IntentDirectMessageReactions
+	}
 	return intents
 }

@@ -35,6 +35,7 @@ type shards struct {
 	queue       *platform.KeyedQueue[func()]                        // see events
 	setting     int                                                 // see Options.Shards
 	mentionOnly bool                                                // see Options
+	reactions   bool                                                // some count, see Options
 	newEvents   func(link *platform.Link, servers *servers) *events // of one shard
 
 	fleet   channel.Shards          // which shards are this process's; set by supervise

@@ -24,12 +24,16 @@ func (h *history) precedes(conversation, id string) bool {
 }
 
 // findStarted returns the messages in which an earlier process started the reply to the messages to; reply is its id, once it has
-// one. The first references the newest of to, unless that was deleted when it was posted.
-func (h *history) findStarted(ctx context.Context, conversation, reply string, to []string) ([]message, error) {
+// one. The first references the newest of to, unless that was deleted when it was posted; in a thread from the question, none does.
+func (h *history) findStarted(ctx context.Context, at spot, reply string, to []string) ([]message, error) {
+	conversation := at.conversation
 	s := started{to: to}
-	_, err := h.find(ctx, conversation, reply, to, func(m message) bool {
+	_, err := h.find(ctx, at, reply, to, func(m message) bool {
 		return s.add(m, h.precedes(conversation, m.ID))
 	})
+	if at.isThread() {
+		return s.bare, err
+	}
 	if err != nil || len(s.pieces) > 0 || len(s.bare) == 0 {
 		return s.pieces, err
 	}

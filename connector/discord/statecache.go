@@ -148,6 +148,7 @@ type place struct {
 	ID, Name   string
 	Type       discordgo.ChannelType
 	Guild      string                `json:"guild_id"`
+	Owner      string                `json:"owner_id"`  // of a thread: who started it
 	Parent     string                `json:"parent_id"` // in the state cache only of threads: the channel
 	Last       string                `json:"last_message_id"`
 	Overwrites []overwrite           `json:"permission_overwrites"` // nil: unknown

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -28,13 +29,15 @@ type writer struct {
 	*poster
 
 	conversation string
-	channel      string
+	at           atomic.Pointer[string] // the channel or thread where the reply is shown
 	to           []string
 	key          string // part of the nonces of the streamed messages
 
 	// Used only by the goroutine that shows the text, until it has ended.
 	pieces  []streamedPiece // by part
 	adopted bool            // there are no messages of an earlier process that adopt has not found
+	entered bool            // at is final, see enter
+	fresh   bool            // at is a thread that this writer has opened
 }
 
 // streamedPiece is the message that shows one part of the reply while it is written.
@@ -57,8 +60,9 @@ func (p *streamedPiece) note(m message, text string) {
 
 // Reply returns the writer of one reply.
 func (p *poster) Reply(conversation string, to []string) channel.Writer {
-	w := &writer{poster: p, conversation: conversation, channel: channelID(conversation), to: to}
-	w.key = nonce("stream", w.channel, to, fmt.Sprint(time.Now().UnixNano())) // in words: %q writes one rune for all large numbers
+	w := &writer{poster: p, conversation: conversation, to: to}
+	w.move(channelID(conversation))
+	w.key = nonce("stream", w.channel(), to, fmt.Sprint(time.Now().UnixNano())) // in words: %q writes one rune for all large numbers
 	w.Stream = platform.NewStream(p.base.Work, w.typing, p.pauses.firstPost, w.showText)
 	return w
 }
@@ -70,7 +74,7 @@ func (w *writer) Fresh() { w.adopted = true }
 func (w *writer) typing(ctx context.Context) {
 	for {
 		ctx, cancel := context.WithTimeout(ctx, typingTimeout)
-		err := w.rest.do(ctx, call{method: http.MethodPost, path: "/channels/" + w.channel + "/typing", once: true})
+		err := w.rest.do(ctx, call{method: http.MethodPost, path: "/channels/" + w.channel() + "/typing", once: true})
 		cancel()
 		if errors.Is(err, channel.ErrGone) || platform.Sleep(w.Live, w.pauses.typing) != nil {
 			return
@@ -95,7 +99,10 @@ func (w *writer) showText(ctx context.Context, text string) (delay time.Duration
 		if part < len(w.pieces) && sameText(piece, w.pieces[part].text) {
 			continue
 		}
-		err := w.adopt(w.Live, "")
+		err := w.enter(w.Live, w.to)
+		if err == nil {
+			err = w.adopt(w.Live, "")
+		}
 		if p := w.piece(part); err == nil && p.id == "" {
 			err = w.post(ctx, part, piece, true)
 		} else if err == nil {
@@ -123,7 +130,7 @@ func (w *writer) adopt(ctx context.Context, reply string) error {
 	}
 	var found []message
 	err := channel.Looking(ctx, func(ctx context.Context) (err error) {
-		found, err = w.history.findStarted(ctx, w.conversation, reply, w.to)
+		found, err = w.history.findStarted(ctx, w.spot(), reply, w.to)
 		return err
 	})
 	if err != nil {
@@ -141,9 +148,9 @@ func (w *writer) adopt(ctx context.Context, reply string) error {
 // post posts the message that shows a part. If one was posted before, it takes that: they have the same nonce.
 func (w *writer) post(ctx context.Context, part int, text string, once bool) error {
 	p := w.piece(part)
-	message := newPost(w.channel, text, replyTarget(part, w.to), nonce(w.key, part))
+	message := w.newPost(text, replyTarget(part, w.to), nonce(w.key, part))
 	message.add(commandButtons(channel.StopButton(w.base.Hub, w.conversation))...)
-	created, err := w.poster.create(ctx, w.channel, message, once)
+	created, err := w.poster.create(ctx, w.channel(), message, once)
 	p.unsure = err != nil && (p.unsure || !hadNoEffect(err))
 	if err == nil {
 		p.note(created, text)
@@ -176,7 +183,7 @@ func (w *writer) change(ctx context.Context, p *streamedPiece, message post, onc
 	if err := platform.Sleep(ctx, w.UntilEdit()); err != nil {
 		return err
 	}
-	err := w.poster.change(ctx, w.channel, p.id, message, once)
+	err := w.poster.change(ctx, w.channel(), p.id, message, once)
 	w.NoteEdit(w.pauses.edit)
 	switch {
 	case err == nil:
@@ -191,11 +198,16 @@ func (w *writer) change(ctx context.Context, p *streamedPiece, message post, onc
 
 // Send sends one piece and returns the id of its message.
 func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) {
+	to := piece.To
 	if channel.IsNotice(piece) {
 		w.to = nil
 		piece.To = nil // it is no answer
 	}
 	if err := w.base.Work.Wait(ctx); err != nil {
+		return "", err
+	}
+	w.Stop()
+	if err := w.enter(ctx, to); err != nil {
 		return "", err
 	}
 	id, err := w.deliver(ctx, piece)
@@ -211,7 +223,6 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 }
 
 func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, error) {
-	w.Stop()
 	p, err := w.existing(ctx, piece)
 	if err != nil {
 		return "", err
@@ -222,9 +233,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 			return id, err
 		} // It was deleted or its thread archived, so a new message may succeed.
 	}
-	message := newPost(w.channel, piece.Text, replyTarget(piece.Part, piece.To), nonceOf(w.conversation, piece))
-	message.add(buttons...)
-	created, err := w.poster.create(ctx, w.channel, message, false)
+	created, err := w.create(ctx, piece, buttons)
 	if err != nil {
 		return "", err
 	}
@@ -241,11 +250,7 @@ func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, erro
 func (w *writer) existing(ctx context.Context, piece channel.Piece) (*streamedPiece, error) {
 	p := w.piece(piece.Part)
 	if p.id == "" && piece.Sending {
-		var m message
-		err := channel.Looking(ctx, func(ctx context.Context) (err error) {
-			m, err = w.history.findSent(ctx, w.conversation, piece)
-			return err
-		})
+		m, err := w.findSent(ctx, piece)
 		if err != nil {
 			return nil, err
 		}
@@ -274,6 +279,9 @@ func (w *writer) Cancel() {
 		return
 	}
 	if err == nil {
+		err = w.reenter(ctx)
+	}
+	if err == nil {
 		err = w.adopt(ctx, "")
 	}
 	if err != nil {
@@ -293,7 +301,7 @@ func (w *writer) deleteStreamed(ctx context.Context, from int) {
 			errs = append(errs, w.post(ctx, part, "…", false)) // to learn its id
 		}
 		if p.id != "" {
-			errs = append(errs, w.rest.do(ctx, call{method: http.MethodDelete, path: "/channels/" + w.channel + "/messages/" + p.id}))
+			errs = append(errs, w.rest.do(ctx, call{method: http.MethodDelete, path: "/channels/" + w.channel() + "/messages/" + p.id}))
 		}
 	}
 	if err := errors.Join(errs...); err != nil && !errors.Is(err, channel.ErrGone) {

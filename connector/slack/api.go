@@ -126,7 +126,11 @@ func (s *Slack) checkScopes(granted []string) error {
 	if len(granted) == 0 {
 		return nil
 	}
-	missing := slices.DeleteFunc(manifestScopes(), func(scope string) bool { return scope == agentScope || slices.Contains(granted, scope) })
+	wanted := manifestScopes()
+	if len(s.o.Reactions) > 0 {
+		wanted = append(wanted, "reactions:read")
+	}
+	missing := slices.DeleteFunc(wanted, func(scope string) bool { return scope == agentScope || slices.Contains(granted, scope) })
 	if slices.Contains(missing, "chat:write") {
 		return platform.SetupError("the app lacks the scope chat:write: " + clickScope)
 	}

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
@@ -46,6 +45,8 @@ type commands struct {
 	sessions *sessions
 	home     *home
 	queue    *platform.KeyedQueue[event] // see events
+
+	reactions []string // see Options
 }
 
 // onSlashCommand runs "/cairn compact prices" as "/compact prices". One may arrive twice.
@@ -70,7 +71,7 @@ func (r *commands) start(id string, c typed, show platform.Show) {
 
 // run runs a command with the rights that the person has now.
 func (r *commands) run(ctx context.Context, c typed, show platform.Show) error {
-	name, admin, err := lookUpPerson(ctx, r.api.read, c.who.ID)
+	name, admin, _, err := lookUpPerson(ctx, r.api.read, c.who.ID)
 	if err != nil {
 		r.base.Log.Debug("look_up_person_failed", "error", err)
 	}
@@ -130,25 +131,6 @@ func (r *commands) onButton(payload json.RawMessage) {
 		return
 	}
 	r.start(p.Trigger+p.URL, c, show)
-}
-
-// onMenu runs the command of an entry in a message's menu (reference/interaction-payloads/shortcuts-interaction-payload).
-func (r *commands) onMenu(entry, channel string, m message, who access.Person, trigger, url string) {
-	place := r.recent.placeOf(channel, m)
-	c := typed{place: place, who: who} // an answer about a message has no pages
-	show := r.overURL(c, url, r.recent.threadOf(channel, m), false, false)
-	id := trigger + url
-	i := slices.IndexFunc(command.Actions, func(a command.Action) bool { return a.Command == entry })
-	if i < 0 {
-		r.base.Command(id, place.String(), runTimeout, nil, func(ctx context.Context) error { return r.base.RefuseButton(ctx, place.String(), show) })
-		return
-	}
-	own := ""
-	if m.User == who.ID {
-		own = r.names.plainText(m.Text)
-	}
-	c.line = command.Actions[i].Line(m.TS, own)
-	r.start(id, c, show)
 }
 
 // overURL answers over a response_url. Only the sender sees the answer, unless it is public. The answer may replace the
@@ -257,7 +239,7 @@ func blocks(c typed, a command.Answer) (text string, all []slackgo.Block) {
 		page = a.String() // the line is too long for a button
 	}
 	for _, b := range a.Buttons {
-		if button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: c.place.Thread}); button != nil {
+		if button := buttonOf(b.Label, buttonValue{Line: b.Line, Thread: c.place.Thread, Beside: b.Beside}); button != nil {
 			buttons = append(buttons, button)
 		}
 	}

@@ -48,6 +48,9 @@ func (q *events) add(payload json.RawMessage, ack func()) {
 		q.onHome(e.message)
 		q.home.onOpened(payload)
 	}
+	if e.Type == "reaction_added" {
+		q.commands.onReaction(e.message)
+	}
 	if slices.Contains(renames, e.Type) {
 		q.names.noteRename(payload)
 	}

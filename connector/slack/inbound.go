@@ -45,6 +45,9 @@ func (t *translator) inbound(place chat.Place, m message) (in channel.Inbound, r
 		return in, false
 	case t.self.wrote(m):
 		t.recent.noteFromBot(place.Channel, m.TS)
+		if thread := t.recent.threadOf(place.Channel, m); thread != "" {
+			t.recent.noteReply(place.Channel, m.TS, thread)
+		}
 		return in, false
 	case !m.isKept():
 		return in, false
@@ -87,7 +90,7 @@ func (t *translator) inbound(place chat.Place, m message) (in channel.Inbound, r
 // repliesToBot reports whether a message is the first reply in a thread under a message of the bot, or under one that it answers
 // there. Only the first one counts: after it the hub knows the thread, and people can tell the bot to stop.
 func (t *translator) repliesToBot(place chat.Place, m message) bool {
-	if place.Thread == "" {
+	if place.Thread == "" || !channel.AnswersInThread(t.base.Hub, place.String()) {
 		return false
 	}
 	parent := m.ParentUser

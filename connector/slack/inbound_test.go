@@ -98,6 +98,21 @@ func TestAReplyToTheBotBeginsAThread(t *testing.T) {
 	check.Equal(t, "messages of the bot", len(r.botMessages(general)), 3)
 }
 
+func TestInThreadsItAnswersMentions(t *testing.T) {
+	r, general, ann := town(t, slacktest.Options{}, answerN)
+	r.Rules.Access = map[string]access.Access{"slack": {RespondInThreads: access.RespondMention}}
+	r.begin()
+	r.ask(general, ann, 1)
+	answer := r.botMessages(general)[0].TS
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "really?"})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: mention + "really?"})
+	r.awaitAnswers(general, 2)
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: answer, Text: "so it is"})
+	r.stored(conversation(general, answer), "user: really?", "user: really?", "assistant: answer 2", "user: so it is")
+	r.Idle(conversation(general, answer))
+	check.Equal(t, "messages of the bot", len(r.botMessages(general)), 2)
+}
+
 func TestEditsAndDeletions(t *testing.T) {
 	r, general, ann := town(t, slacktest.Options{}, answerN)
 	bob := r.w.AddUser("bob")

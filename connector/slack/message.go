@@ -49,6 +49,11 @@ type message struct {
 	Streams   []string `json:"streaming_message_ts"` // the ts of what Slack stopped, see onStop
 	EventTS   string   `json:"event_ts"`
 	Tab       string   // of App Home, see onHome
+
+	// In events about reactions only.
+	Reaction string
+	Item     struct{ Type, Channel, TS string }
+	ItemUser string `json:"item_user"` // the author of the message
 }
 
 type file struct {

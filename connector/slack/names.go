@@ -150,7 +150,7 @@ func (n *names) lookUp(ctx context.Context, id string) string {
 	var err error
 	isPerson := id == "" || !strings.Contains("CGD", id[:1])
 	if isPerson {
-		found, _, err = lookUpPerson(ctx, client, id)
+		found, _, _, err = lookUpPerson(ctx, client, id)
 	} else {
 		var c *slackgo.Channel
 		c, err = client.GetConversationInfoContext(ctx, &slackgo.GetConversationInfoInput{ChannelID: id})
@@ -171,15 +171,15 @@ func (n *names) lookUp(ctx context.Context, id string) string {
 	return found
 }
 
-// lookUpPerson returns the name of a person, and whether they are an admin or owner of the workspace.
-func lookUpPerson(ctx context.Context, client *slackgo.Client, id string) (name string, admin bool, err error) {
+// lookUpPerson returns the name of a person, whether they are an admin or owner of the workspace, and whether they are a bot.
+func lookUpPerson(ctx context.Context, client *slackgo.Client, id string) (name string, admin, bot bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	u, err := client.GetUserInfoContext(ctx, id)
 	if err != nil {
-		return "", false, err
+		return "", false, false, err
 	}
-	return displayName(*u), isAdmin(u), nil
+	return displayName(*u), isAdmin(u), u.IsBot, nil
 }
 
 // isAdmin reports whether a person is an admin or owner of the workspace.

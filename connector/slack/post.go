@@ -190,21 +190,7 @@ func (p *poster) Whisper(ctx context.Context, conversation, person, text string)
 // emoji are the reactions as Slack names them.
 var emoji = map[channel.Reaction]string{channel.ReactionSummarized: "books", channel.ReactionUnanswered: "mute"}
 
-// React adds a reaction to a message. If the app lacks the scope, it logs that once and returns nil.
+// React implements channel.Reactor.
 func (p *poster) React(ctx context.Context, conversation, id string, reaction channel.Reaction) error {
-	if p.cannotReact.Load() {
-		return nil
-	}
-	message := slackgo.NewRefToMessage(chat.ParsePlace(conversation).Channel, id)
-	err := p.api.write.AddReactionContext(ctx, emoji[reaction], message)
-	switch codeOf(err) {
-	case "already_reacted":
-		return nil
-	case "missing_scope":
-		if !p.cannotReact.Swap(true) {
-			p.base.Log.Warn("reaction_refused", "problem", explainBotError(err))
-		}
-		return nil
-	}
-	return err
+	return p.mark(ctx, chat.ParsePlace(conversation).Channel, id, emoji[reaction])
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"cairn/chat"
@@ -58,4 +59,26 @@ func (s *Slack) MessageLink(conversation, id string) string {
 		link += "?" + url.Values{"thread_ts": {at.Thread}, "cid": {at.Channel}}.Encode()
 	}
 	return link
+}
+
+// messagePath matches the path of a message's address, below that of the workspace: its channel, and its ts without the dot.
+var messagePath = regexp.MustCompile(`^archives/([A-Z0-9]+)/p(\d+)(\d{6})$`)
+
+// MessageAt implements channel.Resolver.
+func (s *Slack) MessageAt(link string) (place, id string) {
+	rest, ours := strings.CutPrefix(strings.TrimRight(link, ".,;:!?'"), s.self.url)
+	u, err := url.Parse(rest)
+	if s.self.url == "" || !ours || err != nil {
+		return "", ""
+	}
+	m := messagePath.FindStringSubmatch(u.Path)
+	if m == nil {
+		return "", ""
+	}
+	id = m[2] + "." + m[3]
+	thread := u.Query().Get("thread_ts")
+	if thread == id {
+		thread = ""
+	}
+	return s.self.place(m[1], thread).String(), id
 }

@@ -32,4 +32,15 @@ func TestReadable(t *testing.T) {
 	link := r.connector.MessageLink(all[1], "1700000000.000200")
 	check.Equal(t, "a link", link, r.connector.self.url+"archives/"+general+"/p1700000000000200?cid="+general+"&thread_ts=1700000000.000100")
 	check.Equal(t, "a link to what is no message", r.connector.MessageLink(all[1], "reply-1"), "")
+	read := func(link string) string {
+		place, id := r.connector.MessageAt(link)
+		return place + " " + id
+	}
+	check.Equal(t, "the message of a link", read(link), all[1]+" 1700000000.000200")
+	check.Equal(t, "that of a sentence", read(r.connector.MessageLink(all[0], "1700000000.000200")+"."), all[0]+" 1700000000.000200")
+	top := r.connector.self.url + "archives/" + general + "/p1700000000000100?thread_ts=1700000000.000100&cid=" + general
+	check.Equal(t, "that at the top of a thread", read(top), all[0]+" 1700000000.000100")
+	for _, other := range []string{"https://other.slack.com/archives/" + general + "/p1700000000000200", r.connector.self.url + "archives/" + general, r.connector.self.url, ""} {
+		check.Equal(t, other, read(other), " ")
+	}
 }

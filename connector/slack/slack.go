@@ -73,6 +73,7 @@ var (
 	_ channel.WriteChecker = (*Slack)(nil)
 	_ channel.Reader       = (*Slack)(nil)
 	_ channel.Linker       = (*Slack)(nil)
+	_ channel.Resolver     = (*Slack)(nil)
 )
 
 // Options are the settings of the connector.
@@ -86,7 +87,9 @@ type Options struct {
 	Voice *platform.Transcriber // transcribes what Slack does not; nil: nothing
 	PDF   *platform.PDFReader   // reads PDFs; nil: they are not read
 
-	Working string        // how the bot shows that it is working on an answer, one of Workings; empty: "status"
+	Working   string   // how the bot shows that it is working on an answer, one of Workings; empty: "status"
+	Reactions []string // which of platform.Reactions count when people put them on messages
+
 	ReplyIn string        // where answers to messages outside of threads are posted, one of ReplyPlaces; empty: "auto"
 	Direct  string        // what is a conversation in a direct message with an agent, one of Directs; empty: "one"
 	CatchUp time.Duration // how far back to read unknown channels after the bot was offline; 0: channel.DefaultCatchUp
@@ -159,7 +162,7 @@ func assemble(o Options, base *platform.Base) *Slack {
 	sessions := &sessions{base: base, api: s.api, self: s.self}
 	commands := &commands{
 		base: base, api: s.api, self: s.self, names: s.names, times: s.times, recent: s.recent, history: s.history, poster: poster,
-		sessions: sessions, queue: queue,
+		sessions: sessions, queue: queue, reactions: o.Reactions,
 	}
 	s.home = &home{base: base, api: s.api, self: s.self, times: s.times, commands: commands}
 	commands.home = s.home

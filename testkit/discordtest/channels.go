@@ -1,11 +1,10 @@
-// The endpoints of channels: sending, editing, deleting and reading messages, typing and reactions.
+// The endpoints of channels: sending, editing, deleting and reading messages, and typing.
 
 package discordtest
 
 import (
 	"cmp"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,34 +163,5 @@ func (w *world) getMessages(q query) any {
 
 func (w *world) startTyping(q query) any {
 	w.sendable(w.channelOf(q), payload{}) // judgement
-	return nil
-}
-
-// maxReactions is how many different emoji a message can have (Discord, Opcodes and Status Codes: JSON Error Codes, 30010).
-const maxReactions = 20
-
-// emojiForm matches name:id or, which is judgement, what has no letters (Discord, Message: Create Reaction).
-var emojiForm = regexp.MustCompile(`^(?:\w{2,32}:\d{15,21}|[^\x00-\x7f][^\x00-\x7e]{0,15})$`)
-
-// addReaction: Discord, Message: Create Reaction. The emoji must be URL encoded, "or the request will fail with 10014: Unknown
-// Emoji". It requires READ_MESSAGE_HISTORY, and ADD_REACTIONS unless the message already has that emoji.
-func (w *world) addReaction(q query) any {
-	c := w.channelOf(q)
-	m := w.messageOf(q)
-	emoji := q.PathValue("emoji")
-	raw := strings.ContainsFunc(q.RequestURI, func(r rune) bool { return r > 126 })
-	refuseIf(raw || !emojiForm.MatchString(emoji), unknown(10014, "Emoji"))
-	i := slices.IndexFunc(m.Reactions, func(r *discordgo.MessageReactions) bool { return r.Emoji.Name == emoji })
-	needed := int64(discordgo.PermissionReadMessageHistory)
-	if i < 0 {
-		needed |= discordgo.PermissionAddReactions
-	}
-	refuseIf(!w.may(c, needed), errPermission)
-	w.writable(c, true)
-	if i < 0 {
-		full := len(m.Reactions) == maxReactions
-		refuseIf(full, &apiError{status: http.StatusBadRequest, code: 30010, message: "Maximum number of reactions reached (20)"})
-		m.Reactions = append(m.Reactions, &discordgo.MessageReactions{Emoji: &discordgo.Emoji{Name: emoji}, Me: true, Count: 1})
-	}
 	return nil
 }

@@ -3,8 +3,8 @@
 package discordtest
 
 import (
-	"encoding/json"
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -52,6 +52,15 @@ func (s *Server) Slash(channel, user, command string, options ...Option) Interac
 // permissions does not see it in a server, unless the server's administrators have decided otherwise.
 func (w *world) checkSees(channel, user, command string) {
 	g := w.guilds[w.channel(channel).GuildID]
+	where := discordgo.InteractionContextGuild
+	if g == nil {
+		where = discordgo.InteractionContextBotDM
+	}
+	for _, c := range w.commands { // Discord, Application Commands: Interaction Contexts
+		if c.Name == command && c.Contexts != nil && !slices.Contains(*c.Contexts, where) {
+			panic(fmt.Sprintf("discordtest: %s is not there in %s", command, channel))
+		}
+	}
 	if g == nil || w.options.Integrations {
 		return
 	}
@@ -203,6 +212,7 @@ func (w *world) putCommands(q query) any {
 			checkNamed(used, c.Name, c.Description, c.NameLocalizations, c.DescriptionLocalizations)
 			checkOptions(c.Options)
 		}
+		checkContexts(c)
 		c.ID = w.newID()
 		c.Version = w.newID()
 		c.ApplicationID = w.bot.ID

@@ -27,6 +27,9 @@ type Post struct {
 	Files   []File
 	Type    discordgo.MessageType // that of a reply if ReplyTo is set
 
+	Poll    *discordgo.Poll // which has no content
+	Forward string          // id of a message in the same channel, of which a snapshot is forwarded, without content
+
 	Voice float64 // seconds of a voice message, which has one file and no content
 
 	Embeds     []*discordgo.MessageEmbed // of an app
@@ -73,6 +76,7 @@ func (s *Server) Post(channel, user string, p Post) (m Message) {
 			n.Attachments = append(n.Attachments, w.attach(n, f))
 		}
 		n.voice(p)
+		n.ask(w, p)
 		w.post(n)
 		m = *n
 	})
@@ -193,6 +197,7 @@ func (w *world) visibleTo(m Message, access bool) Message {
 		m.Attachments = []*discordgo.MessageAttachment{}
 		m.Embeds = []*discordgo.MessageEmbed{}
 		m.Components = []json.RawMessage{}
+		m.Poll = nil
 	}
 	return m
 }

@@ -1,4 +1,4 @@
-// What the bot may do in a channel: permissions, of which denied ones also hide events, and threads, which can be archived and locked.
+// What the bot may do in a channel: permissions, of which denied ones also hide events.
 
 package discordtest
 
@@ -191,38 +191,4 @@ func (w *world) memberChanged(guild string, m *discordgo.Member) {
 		e.intent = 0
 	}
 	w.dispatch(e)
-}
-
-// Thread adds a public thread under a channel, started by a user.
-func (s *Server) Thread(parent, user, name string) discordgo.Channel {
-	return s.addChannel("THREAD_CREATE", func(w *world) *discordgo.Channel {
-		meta := &discordgo.ThreadMetadata{AutoArchiveDuration: 4320, ArchiveTimestamp: time.Now().UTC()}
-		p := w.channel(parent)
-		return &discordgo.Channel{
-			Type: discordgo.ChannelTypeGuildPublicThread, GuildID: p.GuildID, ParentID: p.ID, OwnerID: user, Name: name, ThreadMetadata: meta,
-		}
-	})
-}
-
-// Archive archives a thread. A message unarchives it, unless it is locked (Discord, Threads: Active & Archived Threads).
-func (s *Server) Archive(thread string, locked bool) {
-	s.do(func(w *world) { w.archive(w.channel(thread), true, locked) })
-}
-
-func (w *world) archive(c *discordgo.Channel, archived, locked bool) {
-	meta := *c.ThreadMetadata
-	meta.Archived = archived
-	meta.Locked = locked
-	meta.ArchiveTimestamp = time.Now().UTC()
-	c.ThreadMetadata = &meta
-	w.announce(c, event{name: "THREAD_UPDATE", intent: discordgo.IntentGuilds, data: c})
-}
-
-// writable: Discord, Threads: Locked Threads; Opcodes and Status Codes: JSON Error Codes.
-func (w *world) writable(c *discordgo.Channel, edit bool) {
-	if !c.IsThread() {
-		return
-	}
-	refuseIf(c.ThreadMetadata.Locked && !w.may(c, discordgo.PermissionManageThreads), &apiError{status: http.StatusBadRequest, code: 160005, message: "Thread is locked"})
-	refuseIf(c.ThreadMetadata.Archived && edit, &apiError{status: http.StatusBadRequest, code: 50083, message: "Thread is archived"})
 }

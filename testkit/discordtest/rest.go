@@ -51,6 +51,7 @@ func (s *Server) routes() http.Handler {
 	route("PATCH /channels/{channel}/messages/{message}", (*world).editMessage)
 	route("DELETE /channels/{channel}/messages/{message}", (*world).deleteMessage)
 	route("PUT /channels/{channel}/messages/{message}/reactions/{emoji}/@me", (*world).addReaction)
+	route("POST /channels/{channel}/messages/{message}/threads", (*world).startThread)
 	route("POST /channels/{channel}/typing", (*world).startTyping)
 	route("PUT /applications/{app}/commands", (*world).putCommands)
 	open("POST /interactions/{interaction}/{token}/callback", (*world).callback)

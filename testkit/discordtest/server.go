@@ -169,7 +169,7 @@ func (s *Server) Messages(channel string) []Message {
 // Sent returns the client's messages in a channel, also deleted ones, but not ephemeral responses and those still loading.
 func (s *Server) Sent(channel string) []Message {
 	return s.messages(channel, func(m *Message) bool {
-		return m.Author.ID == s.Bot.ID && !m.is(discordgo.MessageFlagsLoading|discordgo.MessageFlagsEphemeral)
+		return m.Author.ID == s.Bot.ID && m.Type != discordgo.MessageTypeThreadStarterMessage && !m.is(discordgo.MessageFlagsLoading|discordgo.MessageFlagsEphemeral)
 	})
 }
 

@@ -102,7 +102,26 @@ func (s *Server) addReaction(a args) answer {
 	m := s.reactionLocked(a)
 	refuseIf(slices.Contains(m.Reactions, a["name"]), "already_reacted")
 	m.Reactions = append(m.Reactions, a["name"])
+	s.reactedLocked(s.channels[a["channel"]], m, BotUserID, a["name"])
 	return nil
+}
+
+// React has a person, or another bot, put an emoji on a message.
+func (s *Server) React(channelID, ts, person, name string) {
+	s.act(channelID, ts, func(c *channel, m *Message) { s.reactedLocked(c, m, s.mustUserLocked(person).ID, name) })
+}
+
+// reactedLocked sends the event of a reaction (reference/events/reaction_added): it names the author of the message unless that is a webhook,
+// and does not say whether the message is in a thread.
+func (s *Server) reactedLocked(c *channel, m *Message, person, name string) {
+	event := map[string]any{
+		"type": "reaction_added", "user": person, "reaction": name, "event_ts": s.tsLocked(),
+		"item": map[string]any{"type": "message", "channel": c.id, "ts": m.TS},
+	}
+	if m.User != "" {
+		event["item_user"] = m.User
+	}
+	s.eventLocked(c, event)
 }
 
 // removeReaction removes one of the app's reactions (reference/methods/reactions.remove).

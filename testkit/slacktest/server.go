@@ -36,6 +36,7 @@ type Options struct {
 	Scopes          []string        // of the bot token; they also determine which events are sent; nil: all supported ones (reference/scopes)
 	Ahead           time.Duration   // by how much Slack's clock is ahead of this machine's, in timestamps and Date headers
 	Minute          time.Duration   // the window of the rate limits; 1 min (apis/web-api/rate-limits)
+	Reactions       bool            // the app is subscribed to reaction_added
 	Agent           bool            // the app is declared as an agent, which gives its token assistant:write (ai/agent-sessions)
 	Unsubscribed    bool            // the app does not get the events of agents
 	KeepsStopped    bool            // a stream that a person has stopped can no longer be edited (no document says whether it can)

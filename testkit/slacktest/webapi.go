@@ -240,6 +240,9 @@ func (s *Server) checkScopeLocked(method, scope string, a args) {
 
 // receives: without the scope of an event Slack sends none (the Facts of each event's page).
 func (s *Server) receives(c *channel, event string) bool {
+	if event == "reaction_added" {
+		return s.opt.Reactions && s.granted("reactions:read")
+	}
 	return s.granted(map[string]string{"message": families[c.kind] + ":history", "app_mention": "app_mentions:read"}[event])
 }
 
