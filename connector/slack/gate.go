@@ -153,7 +153,8 @@ func (g *gate) keep() (done func(), wait time.Duration) {
 	defer g.mu.Unlock()
 	now := time.Now()
 	g.sent = g.recent(g.sent, now)
-	if wait = g.after(len(g.line)+g.kept, now).Sub(now); wait > 0 {
+	wait = g.after(len(g.line)+g.kept, now).Sub(now)
+	if wait > 0 {
 		return nil, wait
 	}
 	g.kept++
