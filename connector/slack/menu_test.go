@@ -5,6 +5,7 @@ package slack
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -119,4 +120,25 @@ func TestCallbacksDoNotWaitForTheModel(t *testing.T) {
 		longest = max(longest, d.Acked.Sub(d.Sent))
 	}
 	t.Logf("the longest of %d took %v", len(calls), longest)
+}
+
+func TestAnItemOfAListIsChosen(t *testing.T) {
+	r, general, ann := connectedRig(t, slacktest.Options{}, answerN)
+	for n := range 12 {
+		r.run(general, ann, fmt.Sprintf("/remember tea number %d is %s", n, strings.Repeat("green ", 30)))
+	}
+	r.w.Command(general, ann, "/cairn", "memories")
+	list := r.awaitPrivate(general, ann, 1)
+	choose := func(item, want string, n int) slacktest.Message {
+		t.Helper()
+		r.w.Choose(general, list.TS, ann, item+`"`)
+		m := r.awaitPrivate(general, ann, n)
+		check.Contains(t, "chosen", m.Shown(), want)
+		return m
+	}
+	m := choose("/memories show 10", "(10)", 2)
+	r.w.Press(general, m.TS, ann, actionPrefix+"forget")
+	r.eventually("it is forgotten", func() bool { return strings.Contains(r.botMessages(general, ann)[1].Shown(), "Memory 10 is forgotten") })
+	choose("/memories show 10", "has no memory 10", 3)
+	check.Contains(t, "the list", r.botMessages(general, ann)[0].Shown(), "(10)")
 }

@@ -14,15 +14,18 @@ import (
 
 // Sizes in characters, interpreted as Unicode code points (judgement: no document says which).
 const (
-	maxText      = 40_000 // longer posts are truncated (reference/methods/chat.postMessage#truncating)
-	advisedText  = 4_000  // "best results" (same page); in chat.update a limit
-	maxMarkdown  = 12_000 // markdown_text (reference/methods/chat.postMessage)
-	maxBytes     = 13_000 // of all blocks (slightly more was seen to be refused: github.com/slackapi/bolt-js/issues/2509)
-	maxBlocks    = 50     // reference/block-kit/blocks
-	maxSection   = 3_000  // reference/block-kit/blocks/section-block
-	maxElements  = 25     // of an actions block: reference/block-kit/blocks/actions-block
-	maxButton    = 75     // reference/block-kit/block-elements/button-element
-	everyonePing = "<!channel>,<!here>,<!everyone>"
+	maxText        = 40_000 // longer posts are truncated (reference/methods/chat.postMessage#truncating)
+	advisedText    = 4_000  // "best results" (same page); in chat.update a limit
+	maxMarkdown    = 12_000 // markdown_text (reference/methods/chat.postMessage)
+	maxBytes       = 13_000 // of all blocks (slightly more was seen to be refused: github.com/slackapi/bolt-js/issues/2509)
+	maxBlocks      = 50     // reference/block-kit/blocks
+	maxSection     = 3_000  // reference/block-kit/blocks/section-block
+	maxOptions     = 100    // of a menu: reference/block-kit/block-elements/select-menu-element
+	maxOption      = 75     // characters of an option: reference/block-kit/composition-objects/option-object
+	maxOptionValue = 150
+	maxElements    = 25 // of an actions block: reference/block-kit/blocks/actions-block
+	maxButton      = 75 // reference/block-kit/block-elements/button-element
+	everyonePing   = "<!channel>,<!here>,<!everyone>"
 )
 
 type content struct {
@@ -79,7 +82,7 @@ func checkBlocks(raw string) {
 }
 
 // checkBlock returns what is wrong with a block; "" if nothing is. The double supports sections, Markdown (reference/block-kit/blocks/markdown-block),
-// and actions with buttons.
+// and actions with buttons and static menus.
 func checkBlock(b slack.Block) string {
 	switch b := b.(type) {
 	case *slack.MarkdownBlock:
@@ -94,17 +97,35 @@ func checkBlock(b slack.Block) string {
 			return fmt.Sprintf("must have 1 to %d elements", maxElements)
 		}
 		for _, e := range b.Elements.ElementSet {
-			button, ok := e.(*slack.ButtonBlockElement)
-			if !ok {
-				return "unsupported element: " + string(e.ElementType())
-			}
-			if fault := checkText(button.Text, maxButton); fault != "" {
+			if fault := checkElement(e); fault != "" {
 				return fault
 			}
 		}
 		return ""
 	}
 	return "unsupported type: " + string(b.BlockType())
+}
+
+// checkElement: reference/block-kit/block-elements/button-element, select-menu-element and composition-objects/option-object.
+func checkElement(e slack.BlockElement) string {
+	switch e := e.(type) {
+	case *slack.ButtonBlockElement:
+		return checkText(e.Text, maxButton)
+	case *slack.SelectBlockElement:
+		if e.Type != slack.OptTypeStatic || len(e.Options) == 0 || len(e.Options) > maxOptions {
+			return fmt.Sprintf("must have 1 to %d options", maxOptions)
+		}
+		for _, o := range e.Options {
+			if fault := checkText(o.Text, maxOption); fault != "" {
+				return fault
+			}
+			if n := utf8.RuneCountInString(o.Value); n == 0 || n > maxOptionValue {
+				return fmt.Sprintf("a value must have 1 to %d characters", maxOptionValue)
+			}
+		}
+		return checkText(e.Placeholder, maxPlaceholder)
+	}
+	return "unsupported element: " + string(e.ElementType())
 }
 
 // knownBlocks returns the blocks of another app. It panics if one is of a kind that Slack does not document (reference/block-kit/blocks),

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/slack-go/slack"
 
@@ -40,6 +41,15 @@ func (s *Server) Command(channel, person, command, text string) string {
 // Press makes a person click the button with this action_id on a message, which may be ephemeral
 // (reference/interaction-payloads/block_actions-payload). It panics if there is none, and returns the response_url.
 func (s *Server) Press(channel, ts, person, actionID string) string {
+	return s.useElement(channel, ts, person, func(m *Message) slack.BlockAction { return m.button(actionID) })
+}
+
+// Choose makes a person choose the option of a menu below a message whose value contains of; see Press.
+func (s *Server) Choose(channel, ts, person, of string) string {
+	return s.useElement(channel, ts, person, func(m *Message) slack.BlockAction { return m.option(of) })
+}
+
+func (s *Server) useElement(channel, ts, person string, find func(m *Message) slack.BlockAction) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.mustChannelLocked(channel)
@@ -49,7 +59,7 @@ func (s *Server) Press(channel, ts, person, actionID string) string {
 		panic("slacktest: no message " + ts)
 	}
 	m := c.messages[i]
-	action := m.button(actionID)
+	action := find(m)
 	action.ActionTs = s.tsLocked()
 	url := s.responseURLLocked(c.id, u.ID, m)
 	s.deliverLocked(kindInteractive, "", loopback.Encode(map[string]any{
@@ -87,20 +97,43 @@ func (s *Server) Menu(channel, ts, person, entry string) string {
 }
 
 func (m *Message) button(actionID string) slack.BlockAction {
-	var blocks slack.Blocks
-	_ = json.Unmarshal(m.Blocks, &blocks) // validated when they were posted
-	for _, b := range blocks.BlockSet {
-		actions, ok := b.(*slack.ActionBlock)
-		if !ok {
-			continue
-		}
-		for _, e := range actions.Elements.ElementSet {
+	for _, in := range m.actions() {
+		for _, e := range in.Elements.ElementSet {
 			if e, ok := e.(*slack.ButtonBlockElement); ok && e.ActionID == actionID {
-				return slack.BlockAction{ActionID: actionID, BlockID: actions.BlockID, Type: slack.ActionType(e.Type), Text: *e.Text, Value: e.Value}
+				return slack.BlockAction{ActionID: actionID, BlockID: in.BlockID, Type: slack.ActionType(e.Type), Text: *e.Text, Value: e.Value}
 			}
 		}
 	}
 	panic("slacktest: no button " + actionID)
+}
+
+// option chooses in a menu (reference/interaction-payloads/block_actions-payload).
+func (m *Message) option(of string) slack.BlockAction {
+	for _, in := range m.actions() {
+		for _, e := range in.Elements.ElementSet {
+			menu, ok := e.(*slack.SelectBlockElement)
+			if !ok {
+				continue
+			}
+			for _, o := range menu.Options {
+				if strings.Contains(o.Value, of) {
+					return slack.BlockAction{ActionID: menu.ActionID, BlockID: in.BlockID, Type: slack.ActionType(menu.Type), SelectedOption: *o}
+				}
+			}
+		}
+	}
+	panic("slacktest: no option of " + of)
+}
+
+func (m *Message) actions() (all []*slack.ActionBlock) {
+	var blocks slack.Blocks
+	_ = json.Unmarshal(m.Blocks, &blocks) // validated when they were posted
+	for _, b := range blocks.BlockSet {
+		if actions, ok := b.(*slack.ActionBlock); ok {
+			all = append(all, actions)
+		}
+	}
+	return all
 }
 
 func (s *Server) responseURLLocked(channel, person string, m *Message) string {
