@@ -167,7 +167,7 @@ func (h commandHost) Remembered(id int64, kind, content string) {
 
 func (h commandHost) Link(m chat.Message) string {
 	linker, links := h.c.connector.(Linker)
-	if !links || m.Role != llm.RoleUser {
+	if !links || m.Role != llm.RoleUser || store.IsOwn(m.ID) {
 		return ""
 	}
 	return linker.MessageLink(h.c.name, m.ID)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,7 +83,7 @@ func (t *turn) finish(ctx context.Context, o store.Outcome) error {
 		t.sender.warnOwner(ctx, t.Seq)
 		t.warnPayers(ctx)
 		if hook := t.o.Replied; hook != nil {
-			hook(t.name, t.To, text, o.Failure)
+			hook(t.name, slices.Concat(t.To, steered(o.Messages)), text, o.Failure)
 		}
 	}
 	t.check()
@@ -115,6 +116,9 @@ func (t *turn) write(ctx context.Context, o store.Outcome) error {
 // it cannot repeat what was edited or deleted during the turn, not that of a fallback model, and with a mark on calls that have lost it.
 func (t *turn) storable(e *compactor.Compactor, messages []chat.Message) []chat.Message {
 	wanted := t.window.learned().Facts().WantsReasoning && !t.changes.seen && !t.standsIn
+	messages = slices.DeleteFunc(messages, func(m chat.Message) bool { // people said that, and have deleted it
+		return m.Role == llm.RoleUser && !e.View().Shows(m.Seq)
+	})
 	for i := range messages {
 		if !wanted || len(messages[i].Calls) == 0 {
 			messages[i].Native = nil
@@ -143,6 +147,11 @@ func (t *turn) written(e *compactor.Compactor, messages []chat.Message, contextS
 	}
 	if n := len(messages); n > 0 && messages[n-1].Seq >= e.View().Next {
 		e.Add(messages[n-1])
+	}
+	for _, m := range messages {
+		if m.Role == llm.RoleUser {
+			t.arrivals.accepted(m.ID, m.Seq)
+		}
 	}
 	e.EndTurn()
 	if t.changes.seen || t.standsIn { // see storable

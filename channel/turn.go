@@ -45,6 +45,7 @@ type turn struct {
 	failures *failures
 	task     *task.Run    // that the conversation is; nil: none
 	tasks    *task.Parent // that it starts
+	arrivals *arrivals    // of the conversation
 
 	cancel  context.CancelCauseFunc // of the context in which it runs
 	changes changes

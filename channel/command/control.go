@@ -3,10 +3,12 @@ package command
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"strings"
 	"time"
 
 	"cairn/channel/sentences"
+	"cairn/store"
 )
 
 // Commands that decide whether the bot answers, and what it may do.
@@ -75,4 +77,18 @@ func decide(c *Call, allow bool) (Answer, error) {
 		return Answer{}, denial("No such tool call is waiting for approval here: it was answered, timed out, or was stopped.")
 	}
 	return Answer{Text: outcome}, nil
+}
+
+// runSteer delivers what a person wrote into the command as their message. Others see it in the answer.
+func runSteer(ctx context.Context, c *Call) (Answer, error) {
+	if c.Args == "" {
+		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("Write what I should know: /steer and your text."))
+	}
+	id := "said-" + strings.ToLower(rand.Text()[:10])
+	if _, err := c.Conversation.Say(ctx, c.Who, id, c.Args, true); err != nil {
+		return Answer{}, err
+	}
+	text := cmp.Or(c.Who.Name, c.Speaker.Sayf("Somebody")) + ": " + c.Args
+	forget := Button{Label: "Forget this", Line: "/forget " + messagePrefix + store.OwnID + id}
+	return Answer{Text: strings.TrimSpace(text + "\n" + c.Conversation.WhySilent(ctx)), Buttons: []Button{forget}}, nil
 }
