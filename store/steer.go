@@ -53,7 +53,8 @@ func (in Inbox) steered(tx *Tx, running []chat.Message) (now []chat.Message, del
 	return now, deleted
 }
 
-func isSteered(m chat.Message) bool { return m.Role == llm.RoleUser }
+// isSteered reports whether a message of an answer is a person's.
+func isSteered(m chat.Message) bool { return m.Role == llm.RoleUser && m.ID != "" }
 
 // leave removes the messages of people in an answer from the inbox: the transcript has them.
 func (in Inbox) leave(tx *Tx, answer []chat.Message) {

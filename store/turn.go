@@ -152,7 +152,7 @@ func (turns Turns) append(tx *Tx, o *Outcome) {
 	turns.dropPictures(tx, o.Turn, messages)
 	Transcript(turns).add(tx, messages, func(chat.Message) any { return nil })
 	for i, m := range messages {
-		if m.Turn != o.Turn {
+		if m.Turn != o.Turn || m.Role == llm.RoleUser && !isSteered(m) {
 			tx.Fail(fmt.Errorf("message %d (%s, turn %d) is no part of the answer", m.Seq, m.Role, m.Turn))
 		}
 		if m.Role == llm.RoleAssistant && m.Text != o.Messages[i].Text { // an answer without a model, which is all of the reply

@@ -23,6 +23,7 @@ type translator struct {
 	state   *stateCache
 	files   *platform.Files
 	fromBot platform.Cache // messages of the bot
+	drafts  drafts
 }
 
 // noteFromBot notes that the bot wrote a message: people may reply to it.
@@ -50,6 +51,7 @@ func (t *translator) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	}
 	if m.Reference != nil && m.Reference.Type == discordgo.MessageReferenceTypeDefault {
 		in.ReplyTo = m.Reference.MessageID
+		in.Steers = t.drafts.has(in.ReplyTo)
 	}
 	if to := m.Referenced; to != nil && to.Author != nil {
 		file := ""

@@ -133,6 +133,7 @@ func (w *writer) adopt(ctx context.Context, reply string) error {
 	for part, m := range found {
 		if p := w.piece(part); p.id == "" {
 			p.note(m, "")
+			w.noteDraft(p)
 		}
 	}
 	return nil
@@ -148,6 +149,7 @@ func (w *writer) post(ctx context.Context, part int, text string, once bool) err
 	if err == nil {
 		p.note(created, text)
 		p.stops = true
+		w.noteDraft(p)
 		w.NoteEdit(w.pauses.edit)
 	}
 	return err
@@ -212,6 +214,7 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 
 func (w *writer) deliver(ctx context.Context, piece channel.Piece) (string, error) {
 	w.Stop()
+	w.endDrafts()
 	p, err := w.existing(ctx, piece)
 	if err != nil {
 		return "", err
@@ -267,6 +270,7 @@ func (w *writer) existing(ctx context.Context, piece channel.Piece) (*streamedPi
 // would take them over.
 func (w *writer) Cancel() {
 	w.Stop()
+	w.endDrafts()
 	ctx, cancel := context.WithTimeout(w.base.Work.Ctx, deleteTimeout)
 	defer cancel()
 	err := w.base.Work.Wait(ctx)
