@@ -19,10 +19,11 @@ var ErrRefused = errors.New("not heard here")
 // is first addressed to the bot by its edit is answered as if it had been sent then; otherwise an edit starts no turn, only ID,
 // Text, Attachments and Time of m matter, and a message that was never delivered is ignored.
 func (h *Hub) Edit(ctx context.Context, name string, m Inbound) error {
-	if text, spoken := command.Spoken(m.Text); spoken && m.Addressed {
+	text, spoken := command.Spoken(m.Text)
+	if spoken && m.Addressed {
 		m.Text = text
 	}
-	m.Addressed = asksByEdit(h.access.Rules(), name, m, h.o.CatchUp)
+	m.Addressed = !spoken && asksByEdit(h.access.Rules(), name, m, h.o.CatchUp)
 	return h.change(ctx, name, change{edited: &m})
 }
 

@@ -70,13 +70,17 @@ func steered(answer []chat.Message) (ids []string) {
 	return ids
 }
 
-// Say delivers a message that a person wrote into a command.
+// Say delivers a message that a person wrote into a command, to the conversation whose answer people see here.
 func (h commandHost) Say(ctx context.Context, who access.Person, id, text string, steers bool) (fresh bool, err error) {
-	m := Inbound{ID: store.OwnID + id, AuthorID: who.ID, Author: who.Name, Text: text, Time: time.Now(), Addressed: true, Steers: steers}
-	if !h.hub.access.Rules().Hears(h.c.name, who.ID, false) {
-		return false, ErrRefused
+	to := h.c.name
+	for _, name := range h.answeredHere() {
+		if steers && h.operator().turnIn(name) != nil {
+			to = name
+		}
 	}
-	receipts, err := h.c.deliver(ctx, []store.Inbound{m})
+	receipts, err := h.hub.take(ctx, to, []Inbound{{
+		ID: store.OwnID + id, AuthorID: who.ID, Author: who.Name, Text: text, Time: time.Now(), Addressed: true, Steers: steers,
+	}})
 	if err != nil {
 		return false, err
 	}

@@ -74,7 +74,7 @@ func (h *history) inbound(place chat.Place, found pages) channel.Page {
 		}
 		at := h.recent.placeOf(place.Channel, m)
 		m, there := h.recent.current(place.Channel, m)
-		if in, relevant := h.translator.inbound(at, m); relevant && there && at == place && !platform.IsCommand(in) {
+		if in, relevant := h.translator.inbound(at, m); relevant && there && at == place && !h.translator.isCommand(place, in) {
 			if m.Edited != nil {
 				in.Edited = timeOf(m.Edited.TS)
 			}
