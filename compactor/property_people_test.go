@@ -35,6 +35,7 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 	r, h := m.r, m.r.c.History()
 	x := r.begin(*m.asked, m.context(rt, m.asked.Seq))
 	first := h.Next()
+	x.steer() // as after a crash
 	if !m.request(rt, true) {
 		return
 	}
@@ -51,6 +52,10 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 	}
 	for i := 0; i < len(results); i++ {
 		x.look(fmt.Sprint("call_", i), fmt.Sprintf("result %d %s", h.Next(), results[i]))
+		if chance(rt, 4, "people say something to the running turn") {
+			m.saySteering(rt)
+		}
+		x.steer()
 		if !m.request(rt, false) {
 			return
 		}
@@ -68,6 +73,16 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 		m.last = view{} // results cleared for the turn are back
 	}
 	r.c.Check(context.Background())
+}
+
+// saySteering delivers a message for the running turn, by a name that says nothing of its place.
+func (m *machine) saySteering(rt *rapid.T) {
+	m.steerings++
+	check.NoError(rt, check.ErrorOf(m.r.conv.Inbox().Deliver(context.Background(), store.Inbound{
+		ID: fmt.Sprint("s", m.steerings), AuthorID: "u2", Author: "Bo", Text: fmt.Sprintf("steering-%d. %s", m.steerings, m.text(rt)),
+		Time: m.asked.Time, Addressed: true, Steers: true,
+	})))
+	m.tally.add(1, "messages to a running turn")
 }
 
 // context returns the context of a turn: a different one for each, some of them large or with a quote of a message.
