@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"cairn/channel/access"
 	"cairn/channel/command"
@@ -224,14 +225,14 @@ func (h commandHost) Stop() (stopped bool) {
 	return false
 }
 
-func (h commandHost) Approve(code, by string, allow bool) (text string, ok bool) {
+func (h commandHost) Approve(ctx context.Context, code string, who access.Person, by string, allow bool) (text string, ok bool, err error) {
 	for _, name := range h.answeredHere() {
 		text, ok = h.operator().Approve(name, code, by, allow)
 		if ok {
-			return text, true
+			return text, true, nil
 		}
 	}
-	return "", false
+	return h.answerLate(ctx, strings.ToLower(code), who, by, allow)
 }
 
 // answeredHere returns the conversations whose answers people see here: this one, and for a thread the one above

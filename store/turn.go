@@ -72,7 +72,7 @@ func (turns Turns) Of(messages []chat.Message) (turn Turn) {
 		turn.Optional = turn.Optional && m.Optional
 		if turns.c.IsTask() || !IsOwn(m.ID) {
 			turn.To = append(turn.To, m.ID)
-		} else {
+		} else if !IsOwn(m.ReplyTo) {
 			requester = cmp.Or(m.ReplyTo, requester)
 		}
 	}

@@ -96,3 +96,50 @@ func TestSteerInTheThreadWhereTheAnswerIsWrittenReachesIt(t *testing.T) {
 	r.inThread(general, asked, "echo: once more")
 	check.Len(t, "what people said in the thread", r.said(conversation(general)+"/"+asked), 2)
 }
+
+// A question is answered eight days later, by another process, where nothing waits for the answer.
+func TestAToolIsAllowedByAButtonDaysLater(t *testing.T) {
+	for _, replyIn := range []string{replyChannel, replyThread} {
+		t.Run(replyIn, func(t *testing.T) {
+			r, general, ann := town(t, slacktest.Options{}, channeltest.Add)
+			r.opts.ReplyIn = replyIn
+			box := &channeltest.Box{Approve: channel.ApproveAlways}
+			r.Tools = box
+			r.w.Admin(ann)
+			r.begin()
+			asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "please add"})
+			find := func(text string) (found slacktest.Message) {
+				t.Helper()
+				r.eventually(text, func() bool {
+					for _, m := range r.botMessages(general) {
+						if strings.Contains(m.Shown(), text) {
+							found = m
+						}
+					}
+					return found.TS != ""
+				})
+				return found
+			}
+			question := find("May I call calc_add")
+			check.Equal(t, "the thread", question.Thread, map[string]string{replyChannel: "", replyThread: asked}[replyIn])
+			r.end()
+			r.Exec(channeltest.DaysLater)
+			r.begin()
+			r.Idle(conversation(general))
+			check.Len(t, "messages, as before", r.botMessages(general), 1)
+			r.w.Press(general, question.TS, ann, actionPrefix+"allow")
+			check.Equal(t, "the thread", find("The tool says: five").Thread, question.Thread)
+			find("ann allowed the call of calc_add; I make it now.")
+			check.Len(t, "calls", box.Called(), 1)
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "please add"})
+			again := find("May I call calc_add")
+			r.w.Command(general, ann, "/cairn", "stop")
+			find("Stopped.")
+			r.Idle(conversation(general))
+			before := len(r.botMessages(general, ann))
+			r.w.Press(general, again.TS, ann, actionPrefix+"allow")
+			check.Contains(t, "what a press that is too late brings", r.awaitPrivate(general, ann, before+1).Shown(), "No such tool call is waiting")
+			check.Len(t, "calls", box.Called(), 1)
+		})
+	}
+}
