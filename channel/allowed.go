@@ -76,7 +76,7 @@ func (h commandHost) answerLate(ctx context.Context, code string, who access.Per
 		h.hub.o.Log.Info("tool_approval_answered", "conversation", name, "tool", asked.Tool, "code", asked.Code, "allowed", allow, "by", by)
 		speaker := h.c.speaker()
 		if !allow {
-			return speaker.Sayf("%s denied the call of %s.", by, asked.Tool), true, nil
+			return speaker.Sayf("%s refused the call of %s.", by, asked.Tool), true, nil
 		}
 		return speaker.Sayf("%s allowed the call of %s; I make it now.", by, asked.Tool), true, h.resumeCall(ctx, records, asked, question, who)
 	}

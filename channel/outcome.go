@@ -82,6 +82,7 @@ func (t *turn) finish(ctx context.Context, o store.Outcome) error {
 		t.sender.start()
 		t.sender.warnOwner(ctx, t.Seq)
 		t.warnPayers(ctx)
+		t.noticeSaved(ctx)
 		if hook := t.o.Replied; hook != nil {
 			hook(t.name, slices.Concat(t.To, steered(o.Messages)), text, o.Failure)
 		}

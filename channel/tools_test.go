@@ -135,7 +135,7 @@ func TestApprovalIsValidForLong(t *testing.T) {
 			askInVain()
 			line = r.question(3)[1].Line
 			r.restart()
-			r.wantAnswer(line, "Ada denied the call of calc_add.")
+			r.wantAnswer(line, "Ada refused the call of calc_add.")
 			r.wantAnswer(line, "No such tool call is waiting")
 			askInVain()
 			line = r.question(4)[0].Line

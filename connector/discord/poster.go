@@ -63,7 +63,7 @@ func (p *poster) CannotWrite(conversation string) (why string) {
 }
 
 // emoji are the reactions as Discord shows them.
-var emoji = map[channel.Reaction]string{channel.ReactionSummarized: "📚", channel.ReactionUnanswered: "🔇"}
+var emoji = map[channel.Reaction]string{channel.ReactionSummarized: "📚", channel.ReactionUnanswered: "🔇", channel.ReactionRemembered: "💾"}
 
 // React adds a reaction to a message. If the bot lacks the permission, it logs that once per channel and returns nil.
 func (p *poster) React(ctx context.Context, conversation, id string, reaction channel.Reaction) error {

@@ -186,7 +186,7 @@ func (p *poster) Whisper(ctx context.Context, conversation, person, text string)
 }
 
 // emoji are the reactions as Slack names them.
-var emoji = map[channel.Reaction]string{channel.ReactionSummarized: "books", channel.ReactionUnanswered: "mute"}
+var emoji = map[channel.Reaction]string{channel.ReactionSummarized: "books", channel.ReactionUnanswered: "mute", channel.ReactionRemembered: "floppy_disk"}
 
 // React adds a reaction to a message. If the app lacks the scope, it logs that once and returns nil.
 func (p *poster) React(ctx context.Context, conversation, id string, reaction channel.Reaction) error {
