@@ -117,9 +117,6 @@ func (t *turn) write(ctx context.Context, o store.Outcome) error {
 // it cannot repeat what was edited or deleted during the turn, not that of a fallback model, and with a mark on calls that have lost it.
 func (t *turn) storable(e *compactor.Compactor, messages []chat.Message) []chat.Message {
 	wanted := t.window.learned().Facts().WantsReasoning && !t.changes.seen && !t.standsIn
-	messages = slices.DeleteFunc(messages, func(m chat.Message) bool { // people said that, and have deleted it
-		return m.Role == llm.RoleUser && !e.View().Shows(m.Seq)
-	})
 	for i := range messages {
 		if !wanted || len(messages[i].Calls) == 0 {
 			messages[i].Native = nil
@@ -150,7 +147,7 @@ func (t *turn) written(e *compactor.Compactor, messages []chat.Message, contextS
 		e.Add(messages[n-1])
 	}
 	for _, m := range messages {
-		if m.Role == llm.RoleUser {
+		if now, ok := e.View().At(m.Seq); ok && m.Role == llm.RoleUser && now.ID == m.ID { // otherwise it was deleted
 			t.arrivals.accepted(m.ID, m.Seq)
 		}
 	}

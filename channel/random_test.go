@@ -80,6 +80,7 @@ func (s *scene) act() {
 			m = by("u2", "Bo", m)
 		}
 		m.Thread = strings.HasSuffix(at, "/thread")
+		m.Steers = s.dice(3) == 0
 		s.ids = append(s.ids, m.ID)
 		s.places[m.ID] = at
 		check.Must(s.hub.Deliver(s.t.Context(), at, m))(s.t)

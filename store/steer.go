@@ -33,10 +33,11 @@ func (in Inbox) placed(tx *Tx, m Inbound, at chat.Message) chat.Message {
 	return is
 }
 
-// steered returns the messages of a running turn with those of people as they wait now. deleted: there were others.
-func (in Inbox) steered(tx *Tx, running []chat.Message) (now []chat.Message, deleted bool) {
+// steered returns the messages of a running turn with those of people as they wait now, and the ids of those that were deleted, of which
+// only the bare places are left.
+func (in Inbox) steered(tx *Tx, running []chat.Message) (now []chat.Message, deleted []string) {
 	if !slices.ContainsFunc(running, isSteered) { // as in most
-		return running, false
+		return running, nil
 	}
 	for _, m := range running {
 		if !isSteered(m) {
@@ -44,13 +45,40 @@ func (in Inbox) steered(tx *Tx, running []chat.Message) (now []chat.Message, del
 			continue
 		}
 		waiting := in.waiting(tx, "AND platform_id = ?", m.ID)
-		if len(waiting) == 0 {
-			deleted = true
+		if len(waiting) > 0 {
+			now = append(now, in.placed(tx, waiting[0], m))
 			continue
 		}
-		now = append(now, in.placed(tx, waiting[0], m))
+		now = append(now, chat.Message{Seq: m.Seq, Turn: m.Turn, Role: m.Role, ID: m.ID, Time: m.Time})
+		deleted = append(deleted, m.ID)
 	}
 	return now, deleted
+}
+
+// without returns the messages of a running turn without the places of deleted ones.
+func without(running []chat.Message, deleted []string) []chat.Message {
+	return slices.DeleteFunc(running, func(m chat.Message) bool { return isSteered(m) && slices.Contains(deleted, m.ID) })
+}
+
+// tombstones returns the messages of an answer with those places of deleted ones that no other message has, nor may get.
+func tombstones(answer []chat.Message, deleted []string) (kept []chat.Message) {
+	for _, m := range slices.Backward(answer) {
+		n := len(kept)
+		if !isSteered(m) || !slices.Contains(deleted, m.ID) || n > 0 && m.Seq < kept[n-1].Seq {
+			kept = append(kept, m)
+		}
+	}
+	slices.Reverse(kept)
+	return kept
+}
+
+// bury makes tombstones of the deleted messages of an answer.
+func (ms Messages) bury(answer []chat.Message, deleted []string) {
+	for _, m := range answer {
+		if isSteered(m) && slices.Contains(deleted, m.ID) {
+			ms.tx.do("UPDATE messages SET deleted_at = ?, tokens = 0 WHERE id = ?", nowMillis(), ms.c.rowID(m.Seq))
+		}
+	}
 }
 
 // isSteered reports whether a message of an answer is a person's.

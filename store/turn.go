@@ -143,14 +143,18 @@ func (turns Turns) append(tx *Tx, o *Outcome) {
 	tx.do("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
 		o.Count.Prompt, o.Count.Estimate, o.Count.Model, o.Count.Version, turns.c.id)
 	steered, deleted := Inbox(turns).steered(tx, o.Messages)
+	if len(deleted) > 0 {
+		steered = tombstones(steered, deleted)
+	}
 	o.Messages = steered
 	Inbox(turns).leave(tx, o.Messages)
-	messages, changed := turns.c.Messages(tx).withoutChangedCopies(o.Messages, o.Version, deleted)
+	messages, changed := turns.c.Messages(tx).withoutChangedCopies(o.Messages, o.Version, len(deleted) > 0)
 	if changed { // the prompt still has that
 		turns.c.NextVersion(tx)
 	}
 	turns.dropPictures(tx, o.Turn, messages)
 	Transcript(turns).add(tx, messages, func(chat.Message) any { return nil })
+	turns.c.Messages(tx).bury(messages, deleted)
 	for i, m := range messages {
 		if m.Turn != o.Turn || m.Role == llm.RoleUser && !isSteered(m) {
 			tx.Fail(fmt.Errorf("message %d (%s, turn %d) is no part of the answer", m.Seq, m.Role, m.Turn))
