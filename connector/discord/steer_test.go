@@ -78,6 +78,7 @@ func TestAReplyToAnAnswerThatIsBeingWrittenReachesIt(t *testing.T) {
 	bob := r.User("bob")
 	asked := r.ask(r.square, "please add")
 	draft := r.shown(r.square, "Let me add")
+	r.until("the answer to the request", func() bool { return r.connector.history.translator.drafts.has(draft.ID) }) // until then it is a question
 	waiting := func(n int) {
 		r.until("what waits", func() bool { return r.Hub.Operator().Approvals(r.place(r.square)) != nil && r.waiting() == n })
 	}
