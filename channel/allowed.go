@@ -58,7 +58,7 @@ func (a *approvals) settle(ctx context.Context, code string) error {
 
 // answerLate allows or denies a call for which nothing waits any more; found is false if there is none with this code.
 func (h commandHost) answerLate(ctx context.Context, code string, who access.Person, by string, allow bool) (text string, found bool, err error) {
-	for _, name := range []string{h.c.name, aboveOf(h.c.name)} {
+	for _, name := range slices.Compact([]string{h.c.name, aboveOf(h.c.name)}) {
 		records, err := h.hub.stored(ctx, name)
 		if err != nil {
 			return "", false, err

@@ -72,7 +72,9 @@ func TestSteerReachesTheRunningAnswer(t *testing.T) {
 	check.That(t, len(said) == 3 && said[1].Text == "in French" && said[1].Author == "ben" && said[2].ID == written && said[2].Turn == said[0].Seq, "people said %+v", said)
 	r.w.Press(general, line.TS, ben, actionPrefix+"forget this")
 	r.w.Delete(general, written)
-	r.eventually("both are forgotten", func() bool { return len(slices.DeleteFunc(r.said(conversation(general)), func(m chat.Message) bool { return m.Text == "" })) == 1 })
+	r.eventually("both are forgotten", func() bool {
+		return len(slices.DeleteFunc(r.said(conversation(general)), func(m chat.Message) bool { return m.Text == "" })) == 1
+	})
 }
 
 // An answer to a message of a channel is shown in the thread under it, and belongs to the channel's conversation.
