@@ -26,7 +26,7 @@ func callOf(t llm.Tool, arguments []byte) string {
 }
 
 // ask returns the code of the question about a call of a turn: the one that an earlier process has asked in the turn, or a new one.
-// allowed: it is not asked, because somebody has allowed the call meanwhile.
+// allowed: it is not asked, because somebody has allowed the call since.
 func (a *approvals) ask(ctx context.Context, t llm.Tool, call, fresh string) (code string, allowed bool, err error) {
 	now := store.AskedCall{Code: fresh, Call: call, Tool: t.Name, Asked: time.Now()}
 	if turn := a.loop.turn.Load(); turn != nil {
