@@ -31,18 +31,20 @@ func classify(rules *access.Rules, conversation string, m *Inbound) {
 func (a *attempt) steer() {
 	mayWait := a.resumed // then some may have waited before
 	burst := a.burst()
-	a.do(func(*compactor.Compactor) { mayWait = mayWait || a.loop.runs.again }) // whatever arrives wakes the loop
+	a.do(func(e *compactor.Compactor) {
+		mayWait = mayWait || a.loop.runs.again // whatever arrives wakes the loop
+		for _, m := range e.View().Turn(a.question) {
+			if m.Role == llm.RoleUser {
+				burst -= m.As.Tokens
+			}
+		}
+	})
 	if !mayWait || a.task != nil {
 		return
 	}
 	waiting, err := a.records.Inbox().Steering(a.life)
 	if err != nil && a.life.Err() == nil {
 		a.log.Warn("read_steering_messages_failed", "effect", "they are answered afterwards", "error", err)
-	}
-	for _, m := range a.messages {
-		if m.Role == llm.RoleUser {
-			burst -= m.Tokens
-		}
 	}
 	for _, m := range waiting {
 		if slices.ContainsFunc(a.messages, func(known chat.Message) bool { return known.Role == llm.RoleUser && known.ID == m.ID }) {
