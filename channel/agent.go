@@ -27,6 +27,7 @@ type Agent struct {
 	Substitute   llm.Model               // writes summaries when Worker cannot; nil: nobody does
 	Reasoning    string                  // how hard Model thinks, one of llm.ReasoningEfforts; empty: the server's default
 	MaxOutput    int                     // tokens of a reply; the window may allow less
+	SaveNotice   string                  // how people see that the model saved a memory; "": not, see SaveNoticeLine
 	Recall       int                     // token budget for memories and messages recalled automatically; 0: no recall
 	Policy       func() compactor.Policy // the policy from the settings, valid; called at each check
 	Origin       func(key string) string // where the settings define a key of Policy; nil or "": the built-in default applies

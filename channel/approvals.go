@@ -23,7 +23,7 @@ import (
 )
 
 // Some tools are called only after a person with the rights has agreed. The question is a notice with the commands
-// /allow and /deny, which connectors show as buttons if they can. The turn waits for the answer; /stop ends it.
+// /allow and /deny, which connectors show as buttons if they can. The turn waits for the answer, for a time; /stop ends it.
 
 // When people are asked before a tool is called.
 const (
@@ -90,9 +90,25 @@ func (a *approvals) approve(ctx context.Context, t llm.Tool, arguments json.RawM
 	if !a.attended() {
 		return errUnattended
 	}
-	asked := &Approval{Code: strings.ToLower(rand.Text()[:5]), Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
+	code, allowed, err := a.ask(ctx, t, callOf(t, arguments), strings.ToLower(rand.Text()[:5]))
+	if err != nil {
+		return err
+	}
+	if allowed {
+		return a.allowed(ctx, t)
+	}
+	asked := &Approval{Code: code, Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
 	a.wait(asked)
 	defer a.wait(nil)
+	err = a.await(ctx, t, asked)
+	if ctx.Err() == nil && !errors.Is(err, errLate) || errors.Is(context.Cause(ctx), errStopped) || errors.Is(context.Cause(ctx), errDeleted) {
+		err = errors.Join(err, a.settle(ctx, code)) // otherwise the answer may still come
+	}
+	return err
+}
+
+// await asks, and returns nil once the call is allowed.
+func (a *approvals) await(ctx context.Context, t llm.Tool, asked *Approval) error {
 	text := a.speaker().Sayf("(May I call %s with %s? /allow %s or /deny %s. I wait %d minutes.)", asked.Tool, literal(asked.Arguments), asked.Code, asked.Code, int(approvalTime.Minutes()))
 	if err := a.post(ctx, approvalPrefix+asked.Code+"."+a.language(), text); err != nil {
 		return err
@@ -105,23 +121,33 @@ func (a *approvals) approve(ctx context.Context, t llm.Tool, arguments json.RawM
 			if !allowed {
 				return errors.New("a person who decides here did not allow this call. Do not repeat it; go on without it, or say what you need it for")
 			}
-			if t.Approve == ApproveAlways {
-				return nil
-			}
-			rules, err := a.records.Settings().Tools(ctx)
-			if err == nil {
-				rules.Approved = append(rules.Approved, definition(t))
-				err = a.records.Settings().SetTools(ctx, rules, store.Person{})
-			}
-			return err
+			return a.allowed(ctx, t)
 		case <-late:
-			return fmt.Errorf("no one allowed this call within %d minutes. Go on without it", int(approvalTime.Minutes()))
+			if a.waiting.CompareAndSwap(asked, nil) { // otherwise it was answered just now
+				return errLate
+			}
 		case <-time.After(time.Second):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 	return errUnattended
+}
+
+// errLate is for the model.
+var errLate = fmt.Errorf("no one allowed this call within %d minutes. Go on without it; if somebody allows it later, a message says so, and then repeat it as it is", int(approvalTime.Minutes()))
+
+// allowed notes that a call was allowed, if it is asked about once.
+func (a *approvals) allowed(ctx context.Context, t llm.Tool) error {
+	if t.Approve == ApproveAlways {
+		return nil
+	}
+	rules, err := a.records.Settings().Tools(ctx)
+	if err == nil {
+		rules.Approved = append(rules.Approved, definition(t))
+		err = a.records.Settings().SetTools(ctx, rules, store.Person{})
+	}
+	return err
 }
 
 // wait publishes the call that waits; nil: none.
@@ -173,6 +199,9 @@ func Buttons(p Piece) []Button {
 	if _, of, found := strings.Cut(p.Reply, sourcesMark); found {
 		turn, language, _ := strings.Cut(of, ".")
 		return []Button{{Label: sentences.In(language).Translate("Sources"), Line: "/sources " + turn, Beside: true}}
+	}
+	if saved, found := strings.CutPrefix(p.Reply, savedPrefix); found {
+		return undoButtons(saved)
 	}
 	id, asks := strings.CutPrefix(p.Reply, approvalPrefix)
 	if !asks {

@@ -25,12 +25,13 @@ type attempt struct {
 	shown    int             // bytes of the text when it was last shown
 	stored   bool            // its outcome is on disk
 	failed   error           // how the model failed; nil: it did not
+	resumed  bool            // it is not the first of its turn
 }
 
 // newAttempt returns an attempt whose text people will see.
 func (t *turn) newAttempt() *attempt {
 	build := requests{site: t.site, loop: t.loop, answerer: t.answerer, question: t.Seq, task: t.task, spend: t.spend}
-	return &attempt{requests: build, first: t.nextSeq(), sender: t.sender, writer: t.newWriter()}
+	return &attempt{requests: build, first: t.nextSeq(), sender: t.sender, writer: t.newWriter(), resumed: t.Starts > 1}
 }
 
 // newWriter returns a writer of the turn's reply.

@@ -270,9 +270,10 @@ func (b *backfill) classifyPast(said []Inbound) (heard []Inbound) {
 		if m.ID == "" || !b.access.Rules().Hears(b.name, m.AuthorID, m.Bot) {
 			continue
 		}
-		b.access.Rules().Classify(b.name, &m)
+		classify(b.access.Rules(), b.name, &m)
 		if platformNow(b.connector).Sub(m.Time) > b.catchUp {
 			m.Addressed = false
+			m.Steers = false
 			m.Thread = false // too old to be answered
 		}
 		heard = append(heard, m)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"cairn/channel/access"
 	"cairn/channel/command"
@@ -167,7 +168,7 @@ func (h commandHost) Remembered(id int64, kind, content string) {
 
 func (h commandHost) Link(m chat.Message) string {
 	linker, links := h.c.connector.(Linker)
-	if !links || m.Role != llm.RoleUser {
+	if !links || m.Role != llm.RoleUser || store.IsOwn(m.ID) {
 		return ""
 	}
 	return linker.MessageLink(h.c.name, m.ID)
@@ -224,14 +225,14 @@ func (h commandHost) Stop() (stopped bool) {
 	return false
 }
 
-func (h commandHost) Approve(code, by string, allow bool) (text string, ok bool) {
+func (h commandHost) Approve(ctx context.Context, code string, who access.Person, by string, allow bool) (text string, ok bool, err error) {
 	for _, name := range h.answeredHere() {
 		text, ok = h.operator().Approve(name, code, by, allow)
 		if ok {
-			return text, true
+			return text, true, nil
 		}
 	}
-	return "", false
+	return h.answerLate(ctx, strings.ToLower(code), who, by, allow)
 }
 
 // answeredHere returns the conversations whose answers people see here: this one, and for a thread the one above

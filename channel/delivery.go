@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"cairn/channel/command"
 	"cairn/chat"
 	"cairn/internal/tokens"
 	"cairn/store"
@@ -19,7 +20,11 @@ var ErrRefused = errors.New("not heard here")
 // is first addressed to the bot by its edit is answered as if it had been sent then; otherwise an edit starts no turn, only ID,
 // Text, Attachments and Time of m matter, and a message that was never delivered is ignored.
 func (h *Hub) Edit(ctx context.Context, name string, m Inbound) error {
-	m.Addressed = asksByEdit(h.access.Rules(), name, m, h.o.CatchUp)
+	text, spoken := command.Spoken(m.Text)
+	if spoken && m.Addressed {
+		m.Text = text
+	}
+	m.Addressed = !spoken && asksByEdit(h.access.Rules(), name, m, h.o.CatchUp)
 	return h.change(ctx, name, change{edited: &m})
 }
 
@@ -63,7 +68,7 @@ func (h *Hub) deliverToOwner(ctx context.Context, name string, messages []Inboun
 		return nil, err
 	}
 	for i := range messages {
-		h.access.Rules().Classify(name, &messages[i])
+		classify(h.access.Rules(), name, &messages[i])
 	}
 	return records.Inbox().Deliver(ctx, messages...)
 }

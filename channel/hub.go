@@ -148,7 +148,7 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 // deliver puts messages into the inbox.
 func (c *conversation) deliver(ctx context.Context, messages []Inbound) ([]store.Receipt, error) {
 	for i := range messages {
-		c.access.Rules().Classify(c.name, &messages[i])
+		classify(c.access.Rules(), c.name, &messages[i])
 	}
 	c.inbox.post(func() { c.arrivals.coming(messages) })
 	receipts, err := c.records.Inbox().Deliver(ctx, messages...)

@@ -30,7 +30,7 @@ var everyCommand = []struct {
 		"/remember server: x", "/memories", "/memories kind:fact", "/memories kind:x", "/memories state:x", "/memories about:me state:known", "/memories pin 1", "/memories unpin 1", "/memories restore 1", "/memories restore 7",
 		"/forget 1", "/memories", "/memories restore 1", "/forget tea", "/forget", "/recall tea", "/recall zzz", "/recall", "/recall by:zzz", "/recall tea order:x", "/recall since:soon", "/forget me", "/forget me now", "/forget me everywhere",
 		"/optout", "/optout off", "/optout x", "/ask", "/ask @nobody count", "/ask @marvin count the ships", "/tasks", "/tasks stop 1", "/tasks stop 9", "/tasks x", "/tasks",
-		"/stop", "/pause", "/resume", "/pause everywhere", "/pause x", "/settings", "/settings focus tea", "/settings keep_first x", "/settings keep_first 1", "/settings keep_frist 1",
+		"/stop", "/steer", "/steer tea", "/pause", "/resume", "/pause everywhere", "/pause x", "/settings", "/settings focus tea", "/settings keep_first x", "/settings keep_first 1", "/settings keep_frist 1",
 		"/settings background_threshold 2", "/settings background_threshold 70", "/settings background_threshold -5", "/settings prepare_threshold 0.9", "/settings notify x",
 		"/settings cache_ttl 48h", "/settings strategy x", "/settings timeout x", "/settings enabled x", "/settings compact_at_tokens 5", "/settings max_turns 1.5", "/settings model x",
 		"/settings keep_first", "/settings keep_first default", "/settings", "/tools", "/tools add x", "/tools remove x", "/tools x", "/allow", "/deny x", "/recap", "/new", "/new",

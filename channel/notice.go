@@ -32,10 +32,11 @@ type Reaction string
 const (
 	ReactionSummarized Reaction = "summarized" // the messages before this one were summarized
 	ReactionUnanswered Reaction = "unanswered" // the bot may not write here
+	ReactionRemembered Reaction = "remembered" // a memory was saved
 )
 
 // noticePrefixes start the ids of the bot's own notices, which answer nothing and report no failure.
-var noticePrefixes = []string{"shortened-", approvalPrefix, "cutoff-", "landing-", "budget-", allowancePrefix, unwellPrefix}
+var noticePrefixes = []string{"shortened-", approvalPrefix, "cutoff-", "landing-", "budget-", savedPrefix, allowancePrefix, unwellPrefix}
 
 // post puts a notice into the outbox, by an id under which it is there once. During a turn it goes where the answer goes, such as to
 // a thread. Where the bot may not write, there is none.
@@ -74,17 +75,22 @@ func (s *sender) announce(ctx context.Context, e *compactor.Event, notify, newes
 		}
 		s.try(ctx, fmt.Sprintf("landing-%d", e.ID), line)
 	case compactor.NotifyReaction:
-		if reactor, ok := s.connector.(Reactor); ok && newest != "" {
-			s.goroutines.start(func() {
-				err := callConnector(s.life, time.Minute, func(ctx context.Context) error {
-					return reactor.React(ctx, s.name, newest, ReactionSummarized)
-				})
-				if err != nil {
-					s.log.Debug("mark_compaction_failed", "error", err)
-				}
-			})
-		}
+		s.react(newest, ReactionSummarized)
 	}
+}
+
+// react puts a reaction on a message, by its platform id, without waiting; "" is none.
+func (s *sender) react(id string, reaction Reaction) {
+	reactor, ok := s.connector.(Reactor)
+	if !ok || id == "" {
+		return
+	}
+	s.goroutines.start(func() {
+		err := callConnector(s.life, time.Minute, func(ctx context.Context) error { return reactor.React(ctx, s.name, id, reaction) })
+		if err != nil {
+			s.log.Debug("react_failed", "reaction", reaction, "error", err)
+		}
+	})
 }
 
 // warnOwner warns an owner who was answered in a turn that a budget is nearly spent: once per period, in one conversation.

@@ -52,7 +52,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		Turn:     c.turnSeq,
 		Budget:   func() int { return s.window.last() / memory.SearchShare },
 		Prompt:   func() string { return shownToModel(&c.loop, c.turnSeq(), s.agent) },
-		OnMemory: func(m memory.Memory) { c.remembered(m.ID, m.Kind, m.Content) },
+		OnMemory: c.savedInTurn,
 
 		Everywhere: c.everywhereForModel(c.turnSeq),
 	}, toolHosts{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -85,8 +86,9 @@ func (t *turn) finish(ctx context.Context, o store.Outcome) error {
 		t.sender.start()
 		t.sender.warnOwner(ctx, t.Seq)
 		t.warnPayers(ctx)
+		t.noticeSaved(ctx)
 		if hook := t.o.Replied; hook != nil {
-			hook(t.name, t.To, text, o.Failure)
+			hook(t.name, slices.Concat(t.To, steered(o.Messages)), text, o.Failure)
 		}
 	}
 	t.check()
@@ -147,6 +149,11 @@ func (t *turn) written(e *compactor.Compactor, messages []chat.Message, contextS
 	}
 	if n := len(messages); n > 0 && messages[n-1].Seq >= e.View().Next {
 		e.Add(messages[n-1])
+	}
+	for _, m := range messages {
+		if now, ok := e.View().At(m.Seq); ok && m.Role == llm.RoleUser && now.ID == m.ID { // otherwise it was deleted
+			t.arrivals.accepted(m.ID, m.Seq)
+		}
 	}
 	e.EndTurn()
 	if t.changes.seen || t.standsIn { // see storable

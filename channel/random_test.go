@@ -58,11 +58,8 @@ func (s *scene) model(ctx context.Context, n int, req llm.Request) (llm.Response
 		return llmtest.Use(tools[k-1]), nil
 	}
 	what := "answer "
-	said := len(req.Messages)
-	for said > 0 && req.Messages[said-1].Role != llm.RoleUser {
-		said--
-	}
-	for ; said > 0 && req.Messages[said-1].Role == llm.RoleUser; said-- { // messages that came with the outcome may follow it
+	ofTurn := func(m llm.Message) bool { return m.Role != llm.RoleAssistant || len(m.Calls) > 0 }
+	for said := len(req.Messages); said > 0 && ofTurn(req.Messages[said-1]); said-- { // messages that came with the outcome, or during the turn, may follow it
 		if text := req.Messages[said-1].Text; strings.Contains(text, "[Result of task ") || strings.Contains(text, "[Task ") {
 			what = "outcome "
 		}
@@ -80,6 +77,7 @@ func (s *scene) act() {
 			m = by("u2", "Bo", m)
 		}
 		m.Thread = strings.HasSuffix(at, "/thread")
+		m.Steers = s.dice(3) == 0
 		s.ids = append(s.ids, m.ID)
 		s.places[m.ID] = at
 		check.Must(s.hub.Deliver(s.t.Context(), at, m))(s.t)

@@ -64,6 +64,7 @@ func (a *attempt) request(_ context.Context, left int) (llm.Request, error) {
 	if a.isOver(left) {
 		return llm.Request{}, errPart
 	}
+	a.steer()
 	a.window.lookUp(a.life)
 	var prompt compactor.Prompt
 	var err error

@@ -76,10 +76,9 @@ func TestApprovalEndsUnanswered(t *testing.T) {
 	inBubble(t, nil, func(t *testing.T, r *rig) {
 		b := r.withTools(channel.ApproveAlways)
 		for i, end := range []func(){
-			func() { time.Sleep(5*time.Minute + time.Second) },
 			func() { r.wantAnswer("/stop", "Stopped") },
 			// Nobody is asked for what a deleted message needed, and others do not wait for it.
-			func() { check.NoError(t, r.hub.Delete(t.Context(), place, "m3")) },
+			func() { check.NoError(t, r.hub.Delete(t.Context(), place, "m2")) },
 		} {
 			r.say("please add", true)
 			buttons := r.question(i + 1)
@@ -87,16 +86,65 @@ func TestApprovalEndsUnanswered(t *testing.T) {
 			check.NoError(t, r.idle(place, 3*time.Second)) // the turn has ended
 			r.wantAnswer(buttons[0].Line, "No such tool call is waiting")
 		}
-		check.Contains(t, "reply after the time limit", strings.Join(r.connector.texts(), "|"), "no one allowed this call within 5 minutes")
 		check.Equal(t, "copies of calls in the outbox", storetest.Number(t, r.store, "SELECT count(*) FROM outbox WHERE text <> ''"), 0)
 
 		r.say("do add", true) // a shutdown does not wait for an answer
-		r.question(4)
+		line := r.question(3)[0].Line
 		r.restart()
-		r.wantAnswer(r.question(5)[0].Line, "allowed")
+		check.Require(t, check.Soon(func() bool { return len(r.hub.Operator().Approvals(place)) == 1 }), "the call does not wait again")
+		r.wantAnswer(line, "allowed the call of calc_add with")
 		r.waitForReplies()
 		check.Len(t, "calls", b.Called(), 1)
+		check.Len(t, "questions", slices.DeleteFunc(r.connector.texts(), func(text string) bool { return !strings.HasPrefix(text, "(May I") }), 3)
 	})
+}
+
+// TestApprovalIsValidForLong: people answer when nothing waits any more, also after a restart.
+func TestApprovalIsValidForLong(t *testing.T) {
+	for name, approve := range map[string]string{"of each call": channel.ApproveAlways, "of the first": channel.ApproveFirst} {
+		inBubble(t, nil, func(t *testing.T, r *rig) {
+			b := r.withTools(approve)
+			r.restart()
+			askInVain := func() {
+				r.say("please add", true)
+				time.Sleep(6 * time.Minute)
+				r.waitForReplies()
+			}
+			askInVain()
+			check.Contains(t, "the answer of the time limit", r.lastText(), "no one allowed this call within 5 minutes")
+			line := r.question(1)[0].Line
+			old := line
+			askInVain() // the same call is asked about once more, and the first question is void
+			line = r.question(2)[0].Line
+			r.stop()
+			time.Sleep(8 * 24 * time.Hour)
+			r.start()
+			r.wantAnswer(old, "No such tool call is waiting")
+			r.says(bo, place, line, "only for people who manage")
+			check.Len(t, name+": calls", b.Called(), 0)
+			r.wantAnswer(line, "Ada allowed the call of calc_add; I make it now.")
+			r.waitForReplies()
+			check.Len(t, name+": calls", b.Called(), 1)
+			check.Equal(t, name+": the answer", r.lastText(), "The tool says: five")
+			r.wantAnswer(line, "No such tool call is waiting")
+			if approve == channel.ApproveFirst {
+				r.ask("please add")
+				check.Len(t, name+": calls", b.Called(), 2)
+				return
+			}
+			askInVain()
+			line = r.question(3)[1].Line
+			r.restart()
+			r.wantAnswer(line, "Ada refused the call of calc_add.")
+			r.wantAnswer(line, "No such tool call is waiting")
+			askInVain()
+			line = r.question(4)[0].Line
+			time.Sleep(31 * 24 * time.Hour)
+			r.wantAnswer(line, "No such tool call is waiting")
+			r.waitForReplies()
+			check.Len(t, name+": calls", b.Called(), 1)
+		})
+	}
 }
 
 func TestApprovalRights(t *testing.T) {

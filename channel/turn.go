@@ -13,6 +13,7 @@ import (
 	"cairn/internal/observe"
 	"cairn/llm"
 	"cairn/llm/clean"
+	"cairn/memory"
 	"cairn/store"
 )
 
@@ -45,6 +46,7 @@ type turn struct {
 	failures *failures
 	task     *task.Run    // that the conversation is; nil: none
 	tasks    *task.Parent // that it starts
+	arrivals *arrivals    // of the conversation
 
 	cancel  context.CancelCauseFunc // of the context in which it runs
 	changes changes
@@ -54,8 +56,9 @@ type turn struct {
 	payers  []string       // platform ids of the people whose budgets count it
 	spend   func() error   // called before each model call; an error stops the call
 	lineup  lineup
-	half    string   // what an attempt that failed had written; "": nothing
-	attempt *attempt // the one that runs, or the last; nil: none has started
+	saved   []memory.Memory // what its model has saved
+	half    string          // what an attempt that failed had written; "": nothing
+	attempt *attempt        // the one that runs, or the last; nil: none has started
 }
 
 // start makes the turn the running one, and returns the context in which it runs.

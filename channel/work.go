@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"cairn/chat"
 	"cairn/compactor"
@@ -165,7 +164,7 @@ func (c *conversation) takeUp(ctx context.Context, burst []chat.Message) (settin
 			if m.Addressed {
 				settings = compactor.Merge(settings, brought)
 			}
-			if !strings.HasPrefix(m.ID, store.TaskID) {
+			if !store.IsOwn(m.ID) {
 				c.arrivals.newest = m.ID
 			}
 			if m.Addressed && !slices.Contains(authors, m.AuthorID) {
@@ -240,6 +239,6 @@ func (c *conversation) answer(ctx context.Context, t *turn, settings compactor.P
 func (c *conversation) newTurn(row store.Turn) *turn {
 	return &turn{
 		Turn: row, voice: &c.voice, answerer: &c.answerer, loop: &c.loop, sender: &c.sender, usage: &c.usage,
-		failures: &c.failures, task: c.task, tasks: c.tasks, outcome: observe.Passed,
+		failures: &c.failures, task: c.task, tasks: c.tasks, arrivals: &c.arrivals, outcome: observe.Passed,
 	}
 }

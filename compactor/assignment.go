@@ -59,10 +59,10 @@ func (j *job) target(limit int) int {
 	return j.policy.target(j.tokens, limit)
 }
 
-// around returns what surrounds a row in its session.
+// around returns what surrounds a row in its session, of what is on disk: a summary that quotes what is not is stale.
 func (v view) around(row Summary) worker.Around {
 	if row.From >= v.Head.Start {
-		return worker.AroundOf(row, v.Head.Stack, v.Messages)
+		return worker.AroundOf(row, v.Head.Stack, v.Messages[:v.IndexOf(v.state.NextSeq)])
 	}
 	var rows []Summary
 	for _, session := range v.Head.Earlier {

@@ -108,6 +108,9 @@ func (m *machine) checkEveryMessageShown(rt *rapid.T, text string, whole bool) {
 		seq := said.Seq
 		gone := m.r.deleted[said.Seq]
 		wanted := !gone && seq >= m.r.start() && rowOver(stack, seq) < 0
+		if name, _, found := strings.Cut(said.Text, ". "); found && strings.HasPrefix(name, "steering-") {
+			shown[seq] = strings.Contains(text, name+". ")
+		}
 		check.Require(rt, !wanted || shown[seq] || said.Role == llm.RoleTool || said.Text == "", "message %d is neither covered nor in the view:\n%s", seq, text)
 		check.Require(rt, wanted || !shown[seq] || !whole && !gone, "message %d is in the view and should not be (deleted: %v; session from %d):\n%s", seq, gone, m.r.start(), text)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
 	"cairn/store"
@@ -35,6 +36,7 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 	r, h := m.r, m.r.c.History()
 	x := r.begin(*m.asked, m.context(rt, m.asked.Seq))
 	first := h.Next()
+	x.steer() // as after a crash
 	if !m.request(rt, true) {
 		return
 	}
@@ -51,6 +53,10 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 	}
 	for i := 0; i < len(results); i++ {
 		x.look(fmt.Sprint("call_", i), fmt.Sprintf("result %d %s", h.Next(), results[i]))
+		if chance(rt, 4, "people say something to the running turn") {
+			m.saySteering(rt, x)
+		}
+		x.steer()
 		if !m.request(rt, false) {
 			return
 		}
@@ -68,6 +74,25 @@ func (m *machine) answer(rt *rapid.T, results []string) {
 		m.last = view{} // results cleared for the turn are back
 	}
 	r.c.Check(context.Background())
+}
+
+// saySteering delivers a message for the running turn, by a name that says nothing of its place.
+func (m *machine) saySteering(rt *rapid.T, x *turn) {
+	text := fmt.Sprintf("steering-%d. %s", m.steerings+1, filler(one(rt, "size of it", 1, 10, 30, 60, 100)))
+	left := compactor.BurstBudget(m.r.window) - chat.TokensOf(chat.Message{Role: llm.RoleUser, Author: "Bo", Text: text, Time: m.asked.Time}) - 20
+	for _, said := range append([]chat.Message{*m.asked}, x.rows...) {
+		if said.Role == llm.RoleUser {
+			left -= said.Tokens
+		}
+	}
+	if left < 0 { // it would wait for the next turn
+		return
+	}
+	m.steerings++
+	check.NoError(rt, check.ErrorOf(m.r.conv.Inbox().Deliver(context.Background(), store.Inbound{
+		ID: fmt.Sprint("s", m.steerings), AuthorID: "u2", Author: "Bo", Text: text, Time: m.asked.Time, Addressed: true, Steers: true,
+	})))
+	m.tally.add(1, "messages to a running turn")
 }
 
 // context returns the context of a turn: a different one for each, some of them large or with a quote of a message.

@@ -28,8 +28,9 @@ type machine struct {
 	manner
 	heldWorker
 	clock
-	refusing bool          // the disk refuses what compactions write
-	asked    *chat.Message // the question of the running turn; nil: none runs
+	refusing  bool          // the disk refuses what compactions write
+	asked     *chat.Message // the question of the running turn; nil: none runs
+	steerings int           // messages to running turns
 
 	problem atomic.Pointer[string]
 	last    view // the last request
@@ -235,7 +236,9 @@ func (m *machine) repeat(rt *rapid.T) {
 		if said.Role != llm.RoleUser {
 			continue
 		}
-		receipts, err := m.r.conv.Inbox().Deliver(context.Background(), m.inbound(int(said.Seq), "said again"))
+		again := m.inbound(int(said.Seq), "said again")
+		again.ID = said.ID
+		receipts, err := m.r.conv.Inbox().Deliver(context.Background(), again)
 		check.Require(rt, err == nil && !receipts[0].Fresh, "message %d was delivered again: %+v, %v", said.Seq, receipts, err)
 	}
 }

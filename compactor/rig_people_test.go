@@ -181,6 +181,16 @@ func (x *turn) add(m chat.Message) {
 	x.r.c.History().Append(m)
 }
 
+// steer adds what people have said to the turn and the turn does not have yet.
+func (x *turn) steer() {
+	x.r.t.Helper()
+	for _, m := range check.Must(x.r.conv.Inbox().Steering(context.Background()))(x.r.t) {
+		if !slices.ContainsFunc(x.rows, func(row chat.Message) bool { return row.ID == m.ID }) {
+			x.add(m)
+		}
+	}
+}
+
 // look calls a tool, possibly after some reasoning.
 func (x *turn) look(id, result string, reasoning ...string) {
 	m := chat.Message{Role: llm.RoleAssistant, Calls: []llm.Call{{ID: id, Name: "look", Arguments: "{}"}}}

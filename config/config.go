@@ -47,6 +47,7 @@ type Settings struct {
 	RecallTokens     int                `toml:"recall_tokens" range:"0 to 20000"`
 	Restricted       []string           `toml:"restricted"`
 	ShareMemories    string             `toml:"share_memories" one:"channel server"`
+	Memory           Memory             `toml:"memory"`
 	Health           string             `toml:"health"` // address; empty: none
 	Web              Web                `toml:"web"`
 	Hooks            Hooks              `toml:"hooks"`
@@ -68,6 +69,11 @@ type Settings struct {
 	file     string              // the first of them, which need not exist: paths are relative to it
 	sources  []source            // what was read
 	set      map[string]position // the keys that a file sets, "agents.0.compaction.keep_first", and where
+}
+
+// Memory is [memory].
+type Memory struct {
+	Notice string `toml:"notice" one:"off reaction line"` // how people see that a memory was saved
 }
 
 // Backup configures automatic backups.

@@ -63,7 +63,8 @@ func (cs Compactions) Reload(ctx context.Context, known int64, running []chat.Me
 		}
 		now = cs.c.Summaries(tx).Load()
 		now.Changed = listValues[int64](tx, "SELECT seq FROM messages WHERE "+inConversation+" AND changed_with > ?2", cs.c.id, known)
-		now.Running, _ = cs.c.Messages(tx).withoutChangedCopies(running, known)
+		running, deleted := Inbox(cs).steered(tx, running)
+		now.Running, _ = cs.c.Messages(tx).withoutChangedCopies(without(running, deleted), known, len(deleted) > 0)
 		return now
 	})
 }

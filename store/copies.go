@@ -117,15 +117,15 @@ func (ms Messages) Replace(was, m chat.Message) {
 }
 
 // withoutChangedCopies returns the messages of a running turn without what was deleted during it, or edited since a version,
-// and whether that changed one.
-func (ms Messages) withoutChangedCopies(answer []chat.Message, known int64) (left []chat.Message, changed bool) {
+// and whether that changed one. deleted: a message that was said during it is not there any more.
+func (ms Messages) withoutChangedCopies(answer []chat.Message, known int64, deleted bool) (left []chat.Message, changed bool) {
 	may := func(m chat.Message) bool { return m.Role == llm.RoleTool || len(m.Calls) > 0 || len(m.Native) > 0 }
 	if !slices.ContainsFunc(answer, may) { // as in most
 		return answer, false
 	}
 	turn := answer[0].Turn
 	low, high := ms.c.rowRange(turn, ms.lastOf(turn))
-	near := exists(ms.tx, `SELECT 1 FROM messages
+	near := deleted || exists(ms.tx, `SELECT 1 FROM messages
 		WHERE id BETWEEN ? AND ? AND changed_with IS NOT NULL AND deleted_at IS NOT NULL AND turn = ?`, low, high, turn)
 	answer = slices.Clone(answer)
 	anyLost := false
@@ -134,7 +134,7 @@ func (ms Messages) withoutChangedCopies(answer []chat.Message, known int64) (lef
 		anyLost = anyLost || lost
 		// A result may repeat what it found or, if it is another program's, what it was given.
 		repeats := m.Role == llm.RoleAssistant || m.Tool != "context" && m.Tool != "memory_save"
-		if near && repeats || lost || anyLost && quotesFinds(m) {
+		if near && repeats && !isSteered(m) || lost || anyLost && quotesFinds(m) {
 			answer[i] = WithoutCopies(m)
 			changed = true
 		}

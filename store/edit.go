@@ -47,6 +47,7 @@ func (in Inbox) edit(tx *Tx, m Inbound) (edited bool) {
 	if asks {
 		in.deliver(tx, m)
 	}
+	in.changed(tx, edited && was[0].Steers)
 	return edited
 }
 

@@ -25,6 +25,7 @@ type Inbound struct {
 	Time        time.Time // when it was sent
 	Edited      time.Time // when it was last edited; zero: never, as far as is known
 	Addressed   bool      // a person wants an answer: the bot was mentioned, replied to, or is alone with them
+	Steers      bool      // addressed, and for the answer that is being written: see Steering
 	Thread      bool      // sent in a thread, where the bot keeps answering once it was addressed, until /stop
 	Optional    bool      // no one addressed the bot; it may answer or stay silent; the hub sets it
 	Bot         bool      // sent by another program
@@ -104,8 +105,8 @@ func (in Inbox) deliver(tx *Tx, m Inbound) (r Receipt) {
 		}
 		in.c.store.arrivals.Store(waitingMessage{in.c.id, m.ID}, time.Now())
 		tx.do(`INSERT INTO inbox (conversation, platform_id, author_id, author, text, attachments, reply_to, quote,
-			said_at, received_at, addressed, optional, incomplete) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			in.c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), nowMillis(), m.Addressed, m.Optional, m.Incomplete)
+			said_at, received_at, addressed, optional, incomplete, steers) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			in.c.id, m.ID, m.AuthorID, m.Author, m.Text, attachments, m.ReplyTo, m.Quote, m.Time.UnixMilli(), nowMillis(), m.Addressed, m.Optional, m.Incomplete, m.Steers)
 	default:
 		wasRequested := is.addressed && !is.optional
 		followed := is.optional && !is.addressed
@@ -239,7 +240,7 @@ func clean(m Inbound) Inbound {
 	return m
 }
 
-const inboxColumns = "platform_id, author_id, author, text, attachments, reply_to, quote, said_at, addressed, optional, incomplete, tries, id, received_at"
+const inboxColumns = "platform_id, author_id, author, text, attachments, reply_to, quote, said_at, addressed, optional, incomplete, tries, steers, id, received_at"
 
 // Oldest returns the messages that have waited longest, in order, at most limit.
 func (in Inbox) Oldest(ctx context.Context, limit int) ([]Inbound, error) {
@@ -256,7 +257,7 @@ func (in Inbox) waiting(tx *Tx, rest string, args ...any) []Inbound {
 func scanInbound(rows *sql.Rows, m *Inbound, more ...any) error {
 	return rows.Scan(append([]any{
 		&m.ID, &m.AuthorID, &m.Author, &m.Text, jsonInto(&m.Attachments), &m.ReplyTo, &m.Quote, localInto(&m.Time),
-		&m.Addressed, &m.Optional, &m.Incomplete, &m.Tries, &m.row, &m.received,
+		&m.Addressed, &m.Optional, &m.Incomplete, &m.Tries, &m.Steers, &m.row, &m.received,
 	}, more...)...)
 }
 
@@ -270,7 +271,9 @@ func (m Inbound) message() chat.Message {
 // Delete removes a waiting message, and quotes of it.
 func (in Inbox) Delete(tx *Tx, id string) {
 	tx.do("UPDATE inbox SET quote = '' WHERE conversation = ? AND reply_to = ? AND quote <> ''", in.c.id, id)
-	if getValue[int64](tx, "DELETE FROM inbox WHERE conversation = ? AND platform_id = ? RETURNING id", in.c.id, id) != 0 {
+	steers := false
+	if tx.row("DELETE FROM inbox WHERE conversation = ? AND platform_id = ? RETURNING steers", in.c.id, id).Found(&steers) {
+		in.changed(tx, steers)
 		in.c.store.arrivals.Delete(waitingMessage{in.c.id, id}) // if this is rolled back, its row tells when it came
 		tx.do("INSERT INTO gone (conversation, platform_id) VALUES (?, ?) ON CONFLICT DO NOTHING", in.c.id, id)
 		in.c.Messages(tx).storeFiles(id, nil)

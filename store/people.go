@@ -57,6 +57,11 @@ func (p People) Out() []string {
 	return listValues[string](p.tx, "SELECT author_id FROM optouts WHERE connector = ?", p.c.connector())
 }
 
+// AnyOutHere reports whether somebody who has spoken in the conversation has opted out.
+func (p People) AnyOutHere() bool {
+	return exists(p.tx, "SELECT 1 FROM optouts o JOIN members m USING (author_id) WHERE o.connector = ? AND m.conversation = ?", p.c.connector(), p.c.id)
+}
+
 // namesOut selects the names of those who opted out and have spoken in the conversations ?2 to ?4: the one they had then, and the
 // one they have there. Of someone whose messages are all erased, nobody knows where that was; the name counts where no one
 // else has it.

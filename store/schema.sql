@@ -111,6 +111,7 @@ CREATE TABLE inbox (
   incomplete   INTEGER NOT NULL DEFAULT 0,        -- its connector can find out more
   edited_at    INTEGER,                           -- by the platform's clock
   tries        INTEGER NOT NULL DEFAULT 0,        -- attempts to complete it: its contents may have killed the process
+  steers       INTEGER NOT NULL DEFAULT 0,        -- it is for the answer that is being written, if it goes on
   UNIQUE (conversation, platform_id)
 ) STRICT;
 CREATE INDEX inbox_order ON inbox (conversation, id);

@@ -16,8 +16,14 @@ import (
 // TaskConnector is the first part of the names of tasks' conversations.
 const TaskConnector = "task"
 
-// TaskID begins the IDs of messages between tasks and their parents, which no platform knows.
-const TaskID = "cairn:task"
+// OwnID begins the IDs of messages that no platform knows: those that people wrote into a command, and those of tasks.
+const OwnID = "cairn:"
+
+// IsOwn reports whether no platform knows an ID.
+func IsOwn(id string) bool { return strings.HasPrefix(id, OwnID) }
+
+// TaskID begins the IDs of messages between tasks and their parents.
+const TaskID = OwnID + "task"
 
 // TaskState is how far a task has come, or how it ended.
 type TaskState string

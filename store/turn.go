@@ -3,10 +3,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
-	"strings"
 	"time"
 
 	"cairn/chat"
@@ -26,7 +26,7 @@ type Turn struct {
 // Outcome ends a turn: one transaction writes all of it.
 type Outcome struct {
 	Turn     int64            // the turn that is answered
-	Messages []chat.Message   // what the bot and its tools said, in order, with seqs set; may be empty
+	Messages []chat.Message   // what the bot, its tools and, see Inbox.Steering, people said, in order, with seqs set; may be empty
 	Reply    string           // ID of the reply to send; empty: nothing is sent
 	To       []string         // platform ids of the messages it answers
 	Pieces   []string         // the reply, cut for the connector
@@ -71,10 +71,10 @@ func (turns Turns) Of(messages []chat.Message) (turn Turn) {
 		}
 		turn.Seq = m.Turn
 		turn.Optional = turn.Optional && m.Optional
-		if turns.c.IsTask() || !strings.HasPrefix(m.ID, TaskID) {
+		if turns.c.IsTask() || !IsOwn(m.ID) {
 			turn.To = append(turn.To, m.ID)
-		} else {
-			requester = m.ReplyTo
+		} else if !IsOwn(m.ReplyTo) {
+			requester = cmp.Or(m.ReplyTo, requester)
 		}
 	}
 	if requester != "" && len(turn.To) == 0 {
@@ -116,8 +116,9 @@ func (turns Turns) Retry(ctx context.Context, turn int64) (int, error) {
 }
 
 // Finish ends a waiting turn in one transaction: it writes the messages of bot and tools, queues the reply in the outbox, and
-// marks the turn answered, or closed if it failed or the bot stays silent. The messages' seqs must increase, starting at the
-// conversation's next one. contextStored: the turn's context was kept. ErrNotFound: no such turn is waiting.
+// marks the turn answered, or closed if it failed or the bot stays silent. Messages of people among them leave the inbox, and those that
+// were deleted there are left out. The messages' seqs must increase, starting at the conversation's next one. contextStored: the turn's
+// context was kept. ErrNotFound: no such turn is waiting.
 func (turns Turns) Finish(ctx context.Context, o Outcome) (contextStored bool, err error) {
 	return Update(ctx, turns.c, fmt.Sprintf("finish turn %d", o.Turn), func(tx *Tx) (contextStored bool) {
 		state := answered
@@ -142,14 +143,21 @@ func (turns Turns) Finish(ctx context.Context, o Outcome) (contextStored bool, e
 func (turns Turns) append(tx *Tx, o *Outcome) {
 	tx.do("UPDATE conversations SET counted = ?, counted_estimate = ?, counted_by = ?, counted_with = ? WHERE id = ?",
 		o.Count.Prompt, o.Count.Estimate, o.Count.Model, o.Count.Version, turns.c.id)
-	messages, changed := turns.c.Messages(tx).withoutChangedCopies(o.Messages, o.Version)
+	steered, deleted := Inbox(turns).steered(tx, o.Messages)
+	if len(deleted) > 0 {
+		steered = tombstones(steered, deleted)
+	}
+	o.Messages = steered
+	Inbox(turns).leave(tx, o.Messages)
+	messages, changed := turns.c.Messages(tx).withoutChangedCopies(o.Messages, o.Version, len(deleted) > 0)
 	if changed { // the prompt still has that
 		turns.c.NextVersion(tx)
 	}
 	turns.dropPictures(tx, o.Turn, messages)
 	Transcript(turns).add(tx, messages, func(chat.Message) any { return nil })
+	turns.c.Messages(tx).bury(messages, deleted)
 	for i, m := range messages {
-		if m.Turn != o.Turn || m.Role == llm.RoleUser {
+		if m.Turn != o.Turn || m.Role == llm.RoleUser && !isSteered(m) {
 			tx.Fail(fmt.Errorf("message %d (%s, turn %d) is no part of the answer", m.Seq, m.Role, m.Turn))
 		}
 		if m.Role == llm.RoleAssistant && m.Text != o.Messages[i].Text { // an answer without a model, which is all of the reply

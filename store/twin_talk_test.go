@@ -44,12 +44,14 @@ func (w *talk) say(rt *rapid.T) {
 		m := storetest.Within(store.ServerWide, said(w.said, sentence(rt)))
 		m.Time = storetest.Day.Add(time.Duration(rapid.IntRange(0, 100).Draw(rt, "hours")) * time.Hour)
 		m.Addressed = rapid.Bool().Draw(rt, "addressed")
+		m.Steers = m.Addressed && rapid.Bool().Draw(rt, "steers")
 		if rapid.Bool().Draw(rt, "replies") {
 			m.ReplyTo = fmt.Sprintf("m%d", w.number(rt))
 			m.Quote = sentence(rt)
 		}
 		deliverOnly(w.t, c, m)
 	}
+	check.Must(c.Inbox().Steering(ctx))(rt)
 	if rapid.Bool().Draw(rt, "dequeue") {
 		check.Must(c.Inbox().Dequeue(ctx, store.All, rapid.IntRange(1, 100).Draw(rt, "budget"), storetest.Day))(rt)
 	}

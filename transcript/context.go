@@ -144,7 +144,8 @@ func (v View) DropReasoning(seq int64) View {
 	drop := func(m Verbatim) bool {
 		return len(m.Native) > 0 && (m.Seq >= seq || !v.Shape.KeepsReasoning(*m.Message))
 	}
-	if !slices.ContainsFunc(v.Messages[lastOfUser(v.Messages)+1:], drop) { // earlier turns have none
+	n := len(v.Messages)
+	if n == 0 || !slices.ContainsFunc(v.Messages[v.IndexOf(v.Messages[n-1].Turn):], drop) { // earlier turns have none
 		return v
 	}
 	messages := slices.Clone(v.Messages)

@@ -115,7 +115,7 @@ func (v View) Reshape(sh Shape) View {
 	return v.withHeadText()
 }
 
-// Append adds messages at the end. An addressed one opens its turn. A message whose seq is below Next is
+// Append adds messages at the end. An addressed one opens its turn, or was said during it. A message whose seq is below Next is
 // there already.
 func (v View) Append(messages ...chat.Message) View {
 	for _, m := range messages {
@@ -153,6 +153,10 @@ func appended[T any](list []T, one T, isSet func(T) bool) []T {
 // Truncate drops the messages from seq on, because a turn failed before it was written.
 func (v View) Truncate(seq int64) View {
 	n := v.IndexOf(seq)
+	if k := slices.IndexFunc(v.first, func(m chat.Message) bool { return m.Seq >= seq }); k >= 0 { // people said that during the turn
+		v.first = slices.Clip(v.first[:k])
+		v.copies = copiesOf(v.Head.Pins, v.first, v.Shape)
+	}
 	if n < len(v.Messages) {
 		v = v.changed()
 	}

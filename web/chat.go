@@ -152,7 +152,8 @@ func (c *chats) post(r *request, b messageNew) (taken messageTaken, err error) {
 		}
 		return taken, err
 	}
-	if word := unknownCommand().FindStringSubmatch(b.Text); word != nil { // otherwise it would be sent to the model, at a cost
+	_, spoken := command.Spoken(b.Text)
+	if word := unknownCommand().FindStringSubmatch(b.Text); word != nil && !spoken { // otherwise it would be sent to the model, at a cost
 		_, err := command.Find(word[1])
 		return taken, invalid("%v", err)
 	}

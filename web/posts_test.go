@@ -38,6 +38,7 @@ func TestPostsPerHour(t *testing.T) {
 	r.do(200, nil, "POST "+at(pane, "/messages"), `{"id": "command", "text": "/context"}`)
 	check.Len(t, "incidents", keptOf[incidentEvent](r.events), 1)
 	r.withPosts(0)
+	r.do(202, nil, "POST "+at(pane, "/messages"), `{"id": "steer", "text": "/steer in French"}`)
 	r.post(202, pane, "without a limit")
 	r.idle(pane)
 	check.Len(t, "stored messages", get[messageList](r, at(pane, "/messages?q=report")).Messages, 5)

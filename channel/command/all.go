@@ -93,6 +93,10 @@ var all = []Command{
 	},
 	{Name: "stop", Help: "stop the current answer; in a thread, also stop answering unasked", Public: true, Urgent: true, run: runStop},
 	{
+		Name: "steer", Help: "tell me something for the answer that I am writing", Public: true, Urgent: true, run: runSteer,
+		Args: []Arg{{Name: "text", Help: "what I should know; if the answer is complete already, I answer it afterwards", Required: true}},
+	},
+	{
 		Name: "pause", Help: "stop answering until /resume; messages are still saved", Public: true, Restricted: true, Urgent: true, run: runPause,
 		Args: []Arg{{Name: "where", Help: `"everywhere" for all conversations (owners only)`}},
 	},

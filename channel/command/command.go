@@ -91,7 +91,17 @@ func Parse(line string) (c Command, args string, ok bool) {
 // Is reports whether a line is a command rather than a message.
 func Is(line string) bool {
 	_, _, ok := Parse(line)
-	return ok
+	_, spoken := Spoken(line)
+	return ok && !spoken
+}
+
+// Steer is the name of the command whose text is a message for the running answer.
+const Steer = "steer"
+
+// Spoken returns the text of a line that is a message for the running answer: where people write it, it is delivered as a message.
+func Spoken(line string) (text string, ok bool) {
+	c, text, ok := Parse(line)
+	return text, ok && c.Name == Steer && text != ""
 }
 
 // Find returns the command with a name. Otherwise its error, a sentences.Problem, suggests which one was meant.

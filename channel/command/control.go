@@ -3,10 +3,12 @@ package command
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"strings"
 	"time"
 
 	"cairn/channel/sentences"
+	"cairn/store"
 )
 
 // Commands that decide whether the bot answers, and what it may do.
@@ -61,18 +63,35 @@ func pauseScope(c *Call) (everywhere bool, err error) {
 	return false, sentences.NewProblem(`Use no argument for this conversation, or "everywhere" for all of them.`)
 }
 
-func runAllow(_ context.Context, c *Call) (Answer, error) { return decide(c, true) }
-func runDeny(_ context.Context, c *Call) (Answer, error)  { return decide(c, false) }
+func runAllow(ctx context.Context, c *Call) (Answer, error) { return decide(ctx, c, true) }
+func runDeny(ctx context.Context, c *Call) (Answer, error)  { return decide(ctx, c, false) }
 
 // decide allows or denies a call of a tool that waits for permission.
-func decide(c *Call, allow bool) (Answer, error) {
+func decide(ctx context.Context, c *Call, allow bool) (Answer, error) {
 	if !c.Rules.Trusts(c.Records.Name(), c.Who) {
 		return Answer{}, denial("In a direct message, the owners and managers named in my settings file decide which tools I may call.")
 	}
-	outcome, ok := c.Conversation.Approve(c.Args, cmp.Or(c.Who.Name, c.Speaker.Sayf("Somebody")), allow)
+	outcome, ok, err := c.Conversation.Approve(ctx, c.Args, c.Who, cmp.Or(c.Who.Name, c.Speaker.Sayf("Somebody")), allow)
+	if err != nil {
+		return Answer{}, err
+	}
 	if !ok {
 		// Private, so that a second press of a button does not replace the line that says who decided.
 		return Answer{}, denial("No such tool call is waiting for approval here: it was answered, timed out, or was stopped.")
 	}
 	return Answer{Text: outcome}, nil
+}
+
+// runSteer delivers what a person wrote into the command as their message. Others see it in the answer.
+func runSteer(ctx context.Context, c *Call) (Answer, error) {
+	if c.Args == "" {
+		return Answer{}, sentences.NewProblem(c.Speaker.Sayf("Write what I should know: /steer and your text."))
+	}
+	id := "said-" + strings.ToLower(rand.Text()[:10])
+	if _, err := c.Conversation.Say(ctx, c.Who, id, c.Args, true); err != nil {
+		return Answer{}, err
+	}
+	text := cmp.Or(c.Who.Name, c.Speaker.Sayf("Somebody")) + ": " + c.Args
+	forget := Button{Label: "Forget this", Line: "/forget " + messagePrefix + store.OwnID + id}
+	return Answer{Text: strings.TrimSpace(text + "\n" + c.Conversation.WhySilent(ctx)), Buttons: []Button{forget}}, nil
 }

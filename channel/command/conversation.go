@@ -64,11 +64,14 @@ type Window interface {
 
 // Turns are the answers of the bot that people see in a conversation.
 type Turns interface {
+	// Say delivers a message of a person, under an id of the bot's own, and reports whether it is new. steers: it is for the answer that is
+	// being written, if there is one.
+	Say(ctx context.Context, who access.Person, id, text string, steers bool) (fresh bool, err error)
 	// Stop stops the running one; it reports whether there was one.
 	Stop() (stopped bool)
-	// Approve allows or denies the call of a tool that waits for permission; an empty code means any. text describes the outcome for
-	// people; ok is false if the call does not wait.
-	Approve(code, by string, allow bool) (text string, ok bool)
+	// Approve allows or denies the call of a tool that needs permission, by the name of who does; an empty code means any that waits. text
+	// describes the outcome for people; ok is false if there is no such call, or it was decided.
+	Approve(ctx context.Context, code string, who access.Person, by string, allow bool) (text string, ok bool, err error)
 	// Pause ends answers until Resume: in the conversation, or everywhere.
 	Pause(ctx context.Context, everywhere bool, by access.Person) error
 	// Resume ends a pause.

@@ -154,13 +154,17 @@ func TestKillInAMigration(t *testing.T) {
 		check.NoError(t, errors.Join(err, db.Close()))
 		earlier := filepath.Join(t.TempDir(), "earlier")
 		check.NoError(t, os.CopyFS(earlier, os.DirFS(file)))
+		once := version % 4
+		if next := read(t, fmt.Sprintf(checkout+"/store/migrations/%d.sql", version+1)); once == 1 && strings.Count(next, ";\n") == 1 {
+			once = 0 // it has no middle
+		}
 		for i, s := range []step{
 			{name: "at its beginning", death: killStep{Schema: 1}},
 			{name: "in the middle", death: killStep{Schema: 2}},
 			{name: "before it is written", death: killStep{At: atCommit}},
 			{name: "in the copy of it", death: killStep{Schema: 3, Copy: true}},
 		} {
-			if version > 1 && i != version%4 { // each version once, the oldest at each point
+			if version > 1 && i != once { // each version once, the oldest at each point
 				continue
 			}
 			t.Run(fmt.Sprintf("from version %d, %s", version, s.name), func(t *testing.T) {

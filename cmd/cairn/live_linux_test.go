@@ -90,6 +90,16 @@ func (l *live) rest() (lines []string, code int) {
 	return lines, l.cmd.ProcessState.ExitCode()
 }
 
+// isOver reports whether the program has ended.
+func (l *live) isOver() bool {
+	select {
+	case <-l.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // end ends the input, checks that the program exits with code 0, and returns the remaining output.
 func (l *live) end() (lines []string) {
 	l.t.Helper()

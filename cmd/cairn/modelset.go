@@ -46,7 +46,7 @@ func newModelSet(log *slog.Logger) *modelSet {
 func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent, error) {
 	agent := channel.Agent{
 		ID: chosen.ID, Instructions: chosen.Instructions, Language: cmp.Or(chosen.Language, s.Language), MaxOutput: chosen.MaxOutputTokens,
-		Recall: s.RecallTokens, Reasoning: chosen.Reasoning, Spawn: chosen.Spawn,
+		Recall: s.RecallTokens, SaveNotice: s.Memory.Notice, Reasoning: chosen.Reasoning, Spawn: chosen.Spawn,
 		Tasks:  task.Limits{PerMessage: chosen.TasksPerMessage, Calls: chosen.TaskCalls, Time: time.Duration(chosen.TaskTime)},
 		Policy: func() compactor.Policy { return chosen.Compaction },
 		Origin: func(key string) string { return s.Origin(chosen.ID, key) },

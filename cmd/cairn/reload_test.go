@@ -163,7 +163,7 @@ func TestAgentEditsApply(t *testing.T) {
 
 // Each setting either applies while the bot runs or is marked as one that needs a restart.
 func TestEverySettingAppliesOrNeedsARestart(t *testing.T) {
-	live := []string{"respond", "turns_per_minute", "calls_per_hour", "budget_per_day", "budget_per_month", "budget_per_person", "restricted", "recall_tokens", "share_memories", "language", "web.posts_per_hour"}
+	live := []string{"respond", "turns_per_minute", "calls_per_hour", "budget_per_day", "budget_per_month", "budget_per_person", "restricted", "recall_tokens", "share_memories", "memory.notice", "language", "web.posts_per_hour"}
 	for _, key := range compactor.Keys() {
 		live = append(live, "defaults.compaction."+key)
 	}

@@ -76,3 +76,33 @@ func TestAToolIsAllowedByAButton(t *testing.T) {
 		return strings.Contains(all[len(all)-1].Content, "The tool says: five") && strings.Contains(all[0].Content, "ann allowed the call of calc_add") && len(all[0].Components) == 0
 	})
 }
+
+// A question is answered eight days later, by another process, where nothing waits for the answer.
+func TestAToolIsAllowedByAButtonDaysLater(t *testing.T) {
+	r := newRig(t, discordtest.Options{})
+	box := &channeltest.Box{Approve: channel.ApproveAlways}
+	r.Tools = box
+	r.Model.Func = channeltest.Add
+	bob := r.User("bob")
+	r.start().registered()
+	r.ask(r.square, "please add")
+	question := r.shown(r.square, "(May I call calc_add")
+	r.restart(func() { r.Exec(channeltest.DaysLater) })
+	r.Idle(r.place(r.square))
+	check.Len(t, "messages, as before", r.contents(r.square), 1)
+	allow := r.button(question, "/allow")
+	check.Contains(t, "what a stranger reads", r.privately(r.Click(r.square, bob.ID, question.ID, allow)), "people who manage this place")
+	check.Len(t, "calls that a stranger allowed", box.Called(), 0)
+	r.Click(r.square, r.ann.ID, question.ID, allow)
+	r.shown(r.square, "The tool says: five")
+	r.shown(r.square, "ann allowed the call of calc_add; I make it now.")
+	check.Len(t, "calls", box.Called(), 1)
+	r.ask(r.square, "please add") // the question is void when its call is asked about once more
+	r.until("another question", func() bool { return len(r.contents(r.square)) == 3 })
+	again := r.sent(r.square)[2]
+	r.Slash(r.square, r.ann.ID, "stop")
+	r.Idle(r.place(r.square))
+	late := r.privately(r.Click(r.square, r.ann.ID, again.ID, r.button(again, "/allow")))
+	check.Contains(t, "what a press that is too late brings", late, "No such tool call is waiting")
+	check.Len(t, "calls", box.Called(), 1)
+}

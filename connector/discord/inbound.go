@@ -23,6 +23,7 @@ type translator struct {
 	state   *stateCache
 	files   *platform.Files
 	fromBot platform.Cache // messages of the bot
+	drafts  drafts
 }
 
 // noteFromBot notes that the bot wrote a message: people may reply to it.
@@ -50,6 +51,7 @@ func (t *translator) inbound(m message, p place) (in channel.Inbound, ok bool) {
 	}
 	if m.Reference != nil && m.Reference.Type == discordgo.MessageReferenceTypeDefault {
 		in.ReplyTo = m.Reference.MessageID
+		in.Steers = t.drafts.has(in.ReplyTo)
 	}
 	if to := m.Referenced; to != nil && to.Author != nil {
 		file := ""
@@ -80,7 +82,7 @@ var markup = regexp.MustCompile(`<(@!?|@&|#)(\d+)>|<a?(:\w+:)\d+>|<t:(-?\d+)(?::
 func (t *translator) textOf(m message, guild string, me self, program bool) string {
 	text := t.replaceIDs(t.stripMentions(m.text(), guild, me), m, guild, me)
 	title := ""
-	if post := t.state.place(m.ID); m.ID == m.ChannelID && post.Name != "" && !command.Is(text) { // the first message of a post has the post's id
+	if post := t.state.place(m.ID); m.ID == m.ChannelID && post.Name != "" && !isCommand(text) { // the first message of a post has the post's id
 		title = "[post: " + post.Name + "]"
 	}
 	parts := []string{title, text}
@@ -120,10 +122,16 @@ func (t *translator) stripMentions(text, guild string, me self) string {
 		}
 		role = role || m[1] == "&"
 		rest = rest[len(m[0]):]
-		if !role || command.Is(rest) {
+		if !role || isCommand(rest) {
 			text = rest
 		}
 	}
+}
+
+// isCommand reports whether a text begins with a command, also with one whose text is a message.
+func isCommand(text string) bool {
+	_, _, ok := command.Parse(text)
+	return ok
 }
 
 // replaceIDs replaces the markup in a text with what people see, such as names for ids.

@@ -63,7 +63,7 @@ func (p *poster) CannotWrite(conversation string) (why string) {
 }
 
 // emoji are the reactions as Discord shows them.
-var emoji = map[channel.Reaction]string{channel.ReactionSummarized: "📚", channel.ReactionUnanswered: "🔇"}
+var emoji = map[channel.Reaction]string{channel.ReactionSummarized: "📚", channel.ReactionUnanswered: "🔇", channel.ReactionRemembered: "💾"}
 
 // React implements channel.Reactor.
 func (p *poster) React(ctx context.Context, conversation, id string, reaction channel.Reaction) error {

@@ -140,6 +140,7 @@ func (w *writer) adopt(ctx context.Context, reply string) error {
 	for part, m := range found {
 		if p := w.piece(part); p.id == "" {
 			p.note(m, "")
+			w.noteDraft(p)
 		}
 	}
 	return nil
@@ -155,6 +156,7 @@ func (w *writer) post(ctx context.Context, part int, text string, once bool) err
 	if err == nil {
 		p.note(created, text)
 		p.stops = true
+		w.noteDraft(p)
 		w.NoteEdit(w.pauses.edit)
 	}
 	return err
@@ -207,6 +209,7 @@ func (w *writer) Send(ctx context.Context, piece channel.Piece) (string, error) 
 		return "", err
 	}
 	w.Stop()
+	w.endDrafts()
 	if err := w.enter(ctx, to); err != nil {
 		return "", err
 	}
@@ -272,6 +275,7 @@ func (w *writer) existing(ctx context.Context, piece channel.Piece) (*streamedPi
 // would take them over.
 func (w *writer) Cancel() {
 	w.Stop()
+	w.endDrafts()
 	ctx, cancel := context.WithTimeout(w.base.Work.Ctx, deleteTimeout)
 	defer cancel()
 	err := w.base.Work.Wait(ctx)

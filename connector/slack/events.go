@@ -118,7 +118,7 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 		m, there := q.recent.current(e.Channel, e.message)
 		in, relevant := q.translator.inbound(place, m)
 		relevant = relevant && there
-		if relevant && platform.IsCommand(in) {
+		if relevant && q.translator.isCommand(place, in) {
 			if n > 0 {
 				break
 			}

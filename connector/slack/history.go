@@ -74,7 +74,7 @@ func (h *history) inbound(ctx context.Context, place chat.Place, found pages) ch
 		}
 		at := h.recent.placeOf(place.Channel, m)
 		m, there := h.recent.current(place.Channel, m)
-		if in, relevant := h.translator.inbound(at, m); relevant && there && at == place && !platform.IsCommand(in) && !h.isElsewhere(ctx, place, m) {
+		if in, relevant := h.translator.inbound(at, m); relevant && there && at == place && !h.translator.isCommand(place, in) && !h.isElsewhere(ctx, place, m) {
 			if m.Edited != nil {
 				in.Edited = timeOf(m.Edited.TS)
 			}

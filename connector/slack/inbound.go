@@ -11,6 +11,7 @@ import (
 	slackgo "github.com/slack-go/slack"
 
 	"cairn/channel"
+	"cairn/channel/command"
 	"cairn/chat"
 	"cairn/connector/platform"
 )
@@ -116,6 +117,20 @@ func (t *translator) answersInThread(place chat.Place) bool {
 	above := t.self.place(place.Channel, "")
 	if t.recent.hasReplyToBot(place) || !repliesInThreads(t.replyIn, above) {
 		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	addressed, err := t.base.Hub.WasAddressed(ctx, above.String(), place.Thread)
+	return err == nil && addressed
+}
+
+// isCommand reports whether a message is a command to the bot. One for the answer to the message that its thread hangs on is: that answer
+// belongs to the channel's conversation, where the command looks for it.
+func (t *translator) isCommand(place chat.Place, in channel.Inbound) bool {
+	_, spoken := command.Spoken(in.Text)
+	above := t.self.place(place.Channel, "")
+	if !spoken || !in.Addressed || in.Bot || place.Thread == "" || !repliesInThreads(t.replyIn, above) {
+		return platform.IsCommand(in)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -188,7 +188,7 @@ func (p *poster) Whisper(ctx context.Context, conversation, person, text string)
 }
 
 // emoji are the reactions as Slack names them.
-var emoji = map[channel.Reaction]string{channel.ReactionSummarized: "books", channel.ReactionUnanswered: "mute"}
+var emoji = map[channel.Reaction]string{channel.ReactionSummarized: "books", channel.ReactionUnanswered: "mute", channel.ReactionRemembered: "floppy_disk"}
 
 // React implements channel.Reactor.
 func (p *poster) React(ctx context.Context, conversation, id string, reaction channel.Reaction) error {

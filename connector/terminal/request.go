@@ -139,7 +139,7 @@ func (p *protocol) complete(r *request) (err error) {
 var quitWords = []string{"quit", "exit"}
 
 type typed struct {
-	text      string // the command or the message
+	text      string // the command or the message, also with the command whose text is a message
 	command   string // name of the command; empty for a message
 	immediate bool   // the command does not wait for earlier lines
 	quit      bool   // the person wants to leave
@@ -161,6 +161,9 @@ func parseTyped(line string) (typed, error) {
 	}
 	if slices.Contains(quitWords, strings.ToLower(word)) {
 		return typed{quit: true}, nil
+	}
+	if _, spoken := command.Spoken(text); spoken {
+		return typed{text: text}, nil
 	}
 	found, err := command.Find(word)
 	if err != nil {

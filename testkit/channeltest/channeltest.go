@@ -256,3 +256,7 @@ func Delegate(_ context.Context, _ int, req llm.Request) (llm.Response, error) {
 	}
 	return llmtest.Say("started"), nil
 }
+
+// DaysLater is a statement that makes the open turn, and the question about a tool that it asked, eight days older.
+const DaysLater = `UPDATE messages SET saved_at = saved_at - 8 * 86400000, said_at = said_at - 8 * 86400000;
+	UPDATE overrides SET value = json_set(value, '$[0].asked', strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-8 days')) WHERE key = 'tools.asked'`

@@ -1,0 +1,147 @@
+// People talk to an answer that is being written.
+
+package slack
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"cairn/channel"
+	"cairn/chat"
+	"cairn/llm"
+	"cairn/testkit/channeltest"
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+	"cairn/testkit/slacktest"
+)
+
+// addingTown is a town whose bot calls a tool that people have to allow, and then answers with the newest message.
+func addingTown(t *testing.T, replyIn string) (r *rig, general, ann string) {
+	r, general, ann = town(t, slacktest.Options{}, func(_ context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			return llmtest.Use(llmtest.Call("1", "calc_add", map[string]any{"a": 2})), nil
+		}
+		said, _, _ := strings.Cut(req.Messages[len(req.Messages)-1].Text, "\n\n<now>")
+		_, text, _ := strings.Cut(said[strings.LastIndex(said, "[#"):], "] ")
+		return llmtest.Say("echo: " + text), nil
+	})
+	r.opts.ReplyIn = replyIn
+	r.Tools = &channeltest.Box{Approve: channel.ApproveAlways}
+	r.w.Admin(ann)
+	r.begin()
+	return r, general, ann
+}
+
+// said returns what people said in a conversation.
+func (r *rig) said(name string) []chat.Message {
+	r.T.Helper()
+	return slices.DeleteFunc(r.Transcript(name), func(m chat.Message) bool { return m.Role != llm.RoleUser })
+}
+
+func TestSteerReachesTheRunningAnswer(t *testing.T) {
+	r, general, ann := addingTown(t, replyChannel)
+	ben := r.w.AddUser("ben")
+	r.w.Join(general, ben)
+	shown := func(text string) (found slacktest.Message) {
+		t.Helper()
+		r.eventually(text, func() bool {
+			for _, m := range r.botMessages(general) {
+				if strings.Contains(m.Shown(), text) {
+					found = m
+				}
+			}
+			return found.TS != ""
+		})
+		return found
+	}
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "please add"})
+	question := shown("May I call calc_add")
+	r.w.Command(general, ben, "/cairn", "steer in French")
+	line := shown("ben: in French")
+	written := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "/steer and briefly"})
+	r.eventually("both wait", func() bool {
+		c := check.Must(r.Store.Conversation(t.Context(), conversation(general)))(t)
+		return check.Must(c.Inbox().Due(t.Context()))(t).Waiting == 2
+	})
+	r.w.Press(general, question.TS, ann, actionPrefix+"allow")
+	shown("echo: and briefly")
+	r.Idle(conversation(general))
+	said := r.said(conversation(general))
+	check.That(t, len(said) == 3 && said[1].Text == "in French" && said[1].Author == "ben" && said[2].ID == written && said[2].Turn == said[0].Seq, "people said %+v", said)
+	r.w.Press(general, line.TS, ben, actionPrefix+"forget this")
+	r.w.Delete(general, written)
+	r.eventually("both are forgotten", func() bool {
+		return len(slices.DeleteFunc(r.said(conversation(general)), func(m chat.Message) bool { return m.Text == "" })) == 1
+	})
+}
+
+// An answer to a message of a channel is shown in the thread under it, and belongs to the channel's conversation.
+func TestSteerInTheThreadWhereTheAnswerIsWrittenReachesIt(t *testing.T) {
+	r, general, ann := addingTown(t, replyThread)
+	asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "please add"})
+	question := r.inThread(general, asked, "May I call calc_add")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: asked, Text: mention + "/steer in French"})
+	r.inThread(general, asked, "ann: in French")
+	r.w.Press(general, question.TS, ann, actionPrefix+"allow")
+	r.inThread(general, asked, "echo: in French")
+	said := r.said(conversation(general))
+	check.That(t, len(said) == 2 && said[1].Text == "in French" && said[1].Turn == said[0].Seq, "people said %+v", said)
+
+	r.Idle(conversation(general)) // the answer is complete: it is a question, in the thread
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: asked, Text: mention + "/steer and in German?"})
+	r.inThread(general, asked, "echo: and in German?")
+	r.end()
+	r.begin()
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: asked, Text: mention + "once more"})
+	r.inThread(general, asked, "echo: once more")
+	check.Len(t, "what people said in the thread", r.said(conversation(general)+"/"+asked), 2)
+}
+
+// A question is answered eight days later, by another process, where nothing waits for the answer.
+func TestAToolIsAllowedByAButtonDaysLater(t *testing.T) {
+	for _, replyIn := range []string{replyChannel, replyThread} {
+		t.Run(replyIn, func(t *testing.T) {
+			r, general, ann := town(t, slacktest.Options{}, channeltest.Add)
+			r.opts.ReplyIn = replyIn
+			box := &channeltest.Box{Approve: channel.ApproveAlways}
+			r.Tools = box
+			r.w.Admin(ann)
+			r.begin()
+			asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "please add"})
+			find := func(text string) (found slacktest.Message) {
+				t.Helper()
+				r.eventually(text, func() bool {
+					for _, m := range r.botMessages(general) {
+						if strings.Contains(m.Shown(), text) {
+							found = m
+						}
+					}
+					return found.TS != ""
+				})
+				return found
+			}
+			question := find("May I call calc_add")
+			check.Equal(t, "the thread", question.Thread, map[string]string{replyChannel: "", replyThread: asked}[replyIn])
+			r.end()
+			r.Exec(channeltest.DaysLater)
+			r.begin()
+			r.Idle(conversation(general))
+			check.Len(t, "messages, as before", r.botMessages(general), 1)
+			r.w.Press(general, question.TS, ann, actionPrefix+"allow")
+			check.Equal(t, "the thread", find("The tool says: five").Thread, question.Thread)
+			find("ann allowed the call of calc_add; I make it now.")
+			check.Len(t, "calls", box.Called(), 1)
+			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "please add"})
+			again := find("May I call calc_add")
+			r.w.Command(general, ann, "/cairn", "stop")
+			find("Stopped.")
+			r.Idle(conversation(general))
+			before := len(r.botMessages(general, ann))
+			r.w.Press(general, again.TS, ann, actionPrefix+"allow")
+			check.Contains(t, "what a press that is too late brings", r.awaitPrivate(general, ann, before+1).Shown(), "No such tool call is waiting")
+			check.Len(t, "calls", box.Called(), 1)
+		})
+	}
+}

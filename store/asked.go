@@ -1,0 +1,39 @@
+// Calls of tools for which permission was asked. A question stays valid when nothing waits for its answer any more.
+
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// AskedCall is a call of a tool that needs permission, without its arguments.
+type AskedCall struct {
+	Code    string    `json:"code"` // of the question
+	Call    string    `json:"call"` // identifies the tool and the arguments
+	Tool    string    `json:"tool"` // by the name that models know
+	Turn    int64     `json:"turn"` // that asked
+	Asked   time.Time `json:"asked"`
+	Allowed bool      `json:"allowed,omitempty"` // somebody allowed it when the turn did not wait any more
+}
+
+// askedKey is among the settings of a conversation: a JSON list. A thread has its own.
+const askedKey = toolKeys + "asked"
+
+// maxAsked is how many calls are kept, the newest ones.
+const maxAsked = 20
+
+// UpdateAsked replaces the calls for which permission was asked, and whose question was not settled, by what change returns.
+func (h Settings) UpdateAsked(ctx context.Context, change func(asked []AskedCall) []AskedCall) error {
+	return h.c.Update(ctx, "note a question about a tool", func(tx *Tx) {
+		var asked []AskedCall
+		tx.row("SELECT value FROM overrides WHERE conversation = ? AND key = ?", h.c.id, askedKey).Found(jsonInto(&asked))
+		now := change(asked)
+		switch {
+		case len(now) > 0:
+			h.setOverride(tx, askedKey, encode(now[max(len(now)-maxAsked, 0):]), Person{})
+		case len(asked) > 0:
+			tx.do("DELETE FROM overrides WHERE conversation = ? AND key = ?", h.c.id, askedKey)
+		}
+	})
+}
