@@ -200,6 +200,9 @@ func Buttons(p Piece) []Button {
 		turn, language, _ := strings.Cut(of, ".")
 		return []Button{{Label: sentences.In(language).Translate("Sources"), Line: "/sources " + turn, Beside: true}}
 	}
+	if landing, found := strings.CutPrefix(p.Reply, landingPrefix); found {
+		return landingButtons(landing)
+	}
 	if saved, found := strings.CutPrefix(p.Reply, savedPrefix); found {
 		return undoButtons(saved)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"cairn/channel/access"
 	"cairn/channel/report"
+	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
@@ -35,8 +36,20 @@ const (
 	ReactionRemembered Reaction = "remembered" // a memory was saved
 )
 
+const landingPrefix = "landing-" // starts the ids of notices of compactions: the summary and the language follow
+
+// landingButtons returns the buttons below such a notice, by the rest of its id.
+func landingButtons(of string) []Button {
+	summary, language, found := strings.Cut(of, ".")
+	if !found {
+		return nil // of an earlier version
+	}
+	translate := sentences.In(language).Translate
+	return []Button{{Label: translate("Expand"), Line: "/expand " + summary, Beside: true}, {Label: translate("Undo"), Line: "/undo " + summary, Beside: true}}
+}
+
 // noticePrefixes start the ids of the bot's own notices, which answer nothing and report no failure.
-var noticePrefixes = []string{"shortened-", approvalPrefix, "cutoff-", "landing-", "budget-", savedPrefix, allowancePrefix, unwellPrefix}
+var noticePrefixes = []string{"shortened-", approvalPrefix, "cutoff-", landingPrefix, "budget-", savedPrefix, allowancePrefix, unwellPrefix}
 
 // post puts a notice into the outbox, by an id under which it is there once. During a turn it goes where the answer goes, such as to
 // a thread. Where the bot may not write, there is none.
@@ -73,7 +86,7 @@ func (s *sender) announce(ctx context.Context, e *compactor.Event, notify, newes
 		if e.Kind == compactor.Placeholder {
 			line = fmt.Sprintf("(I hid %d older messages to make room; their summary follows. Nothing is lost.)", e.Messages)
 		}
-		s.try(ctx, fmt.Sprintf("landing-%d", e.ID), line)
+		s.try(ctx, fmt.Sprintf("%s%d.%s", landingPrefix, e.ID, s.language()), line)
 	case compactor.NotifyReaction:
 		s.react(newest, ReactionSummarized)
 	}

@@ -309,5 +309,9 @@ func TestNoticeOutlastsUnreadableSettings(t *testing.T) {
 		r.execute("ALTER TABLE elsewhere RENAME TO overrides")
 		time.Sleep(time.Minute)
 		check.Contains(t, "sent", r.lastText(), "I summarized")
+		buttons := channel.Buttons(r.connector.sent[len(r.connector.sent)-1])
+		check.Len(t, "buttons", buttons, 2)
+		check.Contains(t, buttons[0].Label, r.run(buttons[0].Line), "leaf")
+		check.Contains(t, buttons[1].Label, r.run(buttons[1].Line), "Undone: the summary of messages")
 	})
 }
