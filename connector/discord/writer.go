@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -311,12 +310,4 @@ func (w *writer) deleteStreamed(ctx context.Context, from int) {
 	if err := errors.Join(errs...); err != nil && !errors.Is(err, channel.ErrGone) {
 		w.base.Log.Debug("delete_draft_failed", "error", err)
 	}
-}
-
-// replyTarget returns the message that a part of a reply references: the newest of to for the first part, none for the others.
-func replyTarget(part int, to []string) string {
-	if part > 0 {
-		return ""
-	}
-	return slices.MaxFunc(append([]string{""}, to...), byAge)
 }

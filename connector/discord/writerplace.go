@@ -5,6 +5,7 @@ package discord
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -94,4 +95,12 @@ func (w *writer) findSent(ctx context.Context, piece channel.Piece) (found messa
 		w.move(at.channel)
 	}
 	return found, err
+}
+
+// replyTarget returns the message that a part of a reply references: the newest of to for the first part, none for the others.
+func replyTarget(part int, to []string) string {
+	if part > 0 {
+		return ""
+	}
+	return slices.MaxFunc(append([]string{""}, to...), byAge)
 }
