@@ -42,6 +42,9 @@ func TestMessagesOfAnOutageAreInOrder(t *testing.T) {
 	owner.say(first.Add(time.Millisecond), "ann", "second")
 	time.Sleep(100 * time.Millisecond) // the other process needs longer
 	other.say(first, "ann", "first")
+	if time.Since(first) > 600*time.Millisecond {
+		t.Skip("the other process stored its message too late: the machine is busy")
+	}
 	records := check.Must(owner.store.Find(t.Context(), owner.place()))(t)
 	said := func() (texts []string) {
 		for _, m := range check.Must(records.Transcript().Page(t.Context(), 1, 100))(t) {

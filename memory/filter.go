@@ -19,6 +19,7 @@ import (
 // Filter chooses memories. What reads by one returns ErrNotFound if there is no such conversation.
 type Filter struct {
 	Conversation string    // name; "": all conversations
+	ID           int64     // of the only one; 0: all
 	Query        string    // words to search for; "": all memories, newest first
 	Asker        string    // the name of the person who asks: "I" in Query refers to them; "": unknown
 	AskerID      string    // their platform ID: "me" in About is this person alone; "": unknown
@@ -61,7 +62,7 @@ func (f Filter) check() error {
 
 // rows returns the part of the filter that chooses rows: all but the query, the order and the page.
 func (f Filter) rows() store.MemoryFilter {
-	return store.MemoryFilter{State: f.State, Kind: f.Kind, Since: f.Since, Until: f.Until, About: f.about}
+	return store.MemoryFilter{ID: f.ID, State: f.State, Kind: f.Kind, Since: f.Since, Until: f.Until, About: f.about}
 }
 
 // view reads what f selects on one snapshot: do gets f with its scope, and with the names that About matches.

@@ -150,6 +150,7 @@ const isFree = "r.owner NOT IN (SELECT id FROM processes)"
 func (l *Lease) Claim(ctx context.Context, c *Conversation) (*Conversation, error) {
 	root, _ := RootOf(c.name)
 	owned := &Conversation{c.handle}
+	people := int64(0)
 	waiting := 0
 	err := l.store.Update(ctx, func(tx *Tx) {
 		owned.epoch = l.epochOf(root)
@@ -159,13 +160,13 @@ func (l *Lease) Claim(ctx context.Context, c *Conversation) (*Conversation, erro
 		tx.store.engine.enter(tx, c.handle, quiet) // the next statement sees what the last owner of the lock has written
 		found := tx.row(`UPDATE conversations AS r SET owner = ?1, epoch = epoch + 1
 			WHERE name = ?2 AND (owner = ?1 OR `+isFree+`) AND EXISTS (SELECT 1 FROM processes WHERE id = ?1)
-			RETURNING epoch, (SELECT count(*) FROM inbox WHERE conversation = ?3)`, l.id, root, c.id).Found(&owned.epoch, &waiting)
+			RETURNING epoch, id, (SELECT count(*) FROM inbox WHERE conversation = r.id)`, l.id, root).Found(&owned.epoch, &people, &waiting)
 		if !found {
 			tx.Fail(ErrOwned)
 			return
 		}
 		if waiting > 1 {
-			c.Inbox().reorder(tx)
+			Inbox{handle{store: l.store, id: people, name: root}}.reorder(tx)
 		}
 		tx.do("DELETE FROM events WHERE conversation = ?", c.id)
 		l.setEpoch(root, owned.epoch) // in the order of transactions

@@ -178,12 +178,16 @@ func TestClaimPutsWhatWaitsInOrder(t *testing.T) {
 	for i, n := range []int{3, 1, 2} {
 		deliverOnly(t, find(t, all[i%2].Store, "terminal:general"), asking(n, "hello"))
 	}
-	c := all[2].claim("terminal:general")
-	var got []string
+	check.EqualAll(t, "what waits", waiting(t, all[2].claim("terminal:general")), []string{"m1", "m2", "m3"})
+}
+
+// waiting returns the IDs of the messages that wait, in order.
+func waiting(t *testing.T, c *store.Conversation) (ids []string) {
+	t.Helper()
 	for _, m := range check.Must(c.Inbox().Oldest(ctx, 10))(t) {
-		got = append(got, m.ID)
+		ids = append(ids, m.ID)
 	}
-	check.EqualAll(t, "what waits", got, []string{"m1", "m2", "m3"})
+	return ids
 }
 
 func TestTasksBelongToTheirConversation(t *testing.T) {
@@ -206,7 +210,9 @@ func TestTasksBelongToTheirConversation(t *testing.T) {
 	all[0].dies()
 	all[1].endsOthers(1)
 	check.EqualAll(t, "orphans", check.Must(all[1].Orphans(ctx))(t), []string{"terminal:general", task.Conversation})
+	deliverOnly(t, find(t, all[1].Store, "terminal:general"), asking(8, "more"), asking(7, "more"))
 	next := all[1].claim(task.Conversation)
+	check.EqualAll(t, "what people wrote above the task", waiting(t, find(t, all[1].Store, "terminal:general")), []string{"m7", "m8"})
 	check.Error(t, check.ErrorOf(mine.Inbox().Deliver(ctx, asking(3, "late"))), store.ErrOwned)
 	check.Error(t, check.ErrorOf(c.Inbox().Deliver(ctx, asking(3, "late"))), store.ErrOwned)
 	check.Must(next.Tasks().End(ctx, store.TaskDone, "one", "42"))(t)

@@ -13,6 +13,7 @@ import (
 
 // MemoryFilter chooses memories.
 type MemoryFilter struct {
+	ID    int64     // of the only one; 0: all
 	State string    // active; "" is the same: current ones that have not ended; expired: current ones that have; current: both; known: those that are recalled, values that have ended or were superseded among them; all; or another state of a memory
 	Kind  string    // "": all
 	Since time.Time // said at or after; zero: any time
@@ -50,6 +51,9 @@ func (f MemoryFilter) where(in scopeIDs) (condition string, args []any) {
 	default:
 		is := at.is(cmp.Or(f.State, "active"), "m")
 		cs.add(is, at.args(is)...)
+	}
+	if f.ID != 0 {
+		cs.add("m.id = ?", f.ID)
 	}
 	if f.Kind != "" {
 		cs.add("kind = ?", f.Kind)

@@ -66,7 +66,7 @@ func listMemories(ctx context.Context, c *Call) (Answer, error) {
 	}
 	for _, m := range found {
 		line := MemoryWords(c.Speaker, m)
-		if m.Conversation != c.Records.Name() {
+		if !isHere(c, m) {
 			line += c.Speaker.Sayf(" from %s", m.Conversation)
 		}
 		answer.Items = append(answer.Items, line)
@@ -75,14 +75,26 @@ func listMemories(ctx context.Context, c *Call) (Answer, error) {
 	return answer, nil
 }
 
-// showMemory shows a memory of this conversation that is not forgotten.
+// showMemory shows a memory that a list would show, too.
 func showMemory(ctx context.Context, c *Call, id int64) (Answer, error) {
-	d, err := memory.Of(c.Records).Details(ctx, id)
-	if errors.Is(err, store.ErrNotFound) || d.State == "forgotten" {
-		return Answer{}, noMemory(id)
+	for _, state := range []string{"current", "known"} {
+		found, _, err := memory.Of(c.Records).List(ctx, memory.Filter{ID: id, State: state})
+		if err != nil {
+			return Answer{}, err
+		}
+		if len(found) > 0 {
+			answer := Answer{Text: MemoryWords(c.Speaker, found[0])}
+			if isHere(c, found[0]) {
+				answer.Buttons = memoryButtons(id)
+			}
+			return answer, nil
+		}
 	}
-	return Answer{Text: MemoryWords(c.Speaker, d.Memory), Buttons: memoryButtons(id)}, err
+	return Answer{}, noMemory(id)
 }
+
+// isHere reports whether a memory is of this conversation, where alone it can be changed.
+func isHere(c *Call, m memory.Memory) bool { return m.Conversation == c.Records.Name() }
 
 func noMemory(id int64) error {
 	return sentences.NewProblem(fmt.Sprintf("This conversation has no memory %d. Change memories of another conversation there.", id))
@@ -234,9 +246,6 @@ func runForget(ctx context.Context, c *Call) (Answer, error) {
 		list, err := listMemories(ctx, c)
 		if len(list.Items) > 0 {
 			list.Text = strings.TrimSpace(c.Speaker.Sayf("Which one? Give its number: /forget 12. ") + list.Text)
-			for i, line := range list.Lines {
-				list.Lines[i] = strings.Replace(line, "/memories show", "/forget", 1)
-			}
 		}
 		return list, err
 	}

@@ -86,7 +86,6 @@ func runPins(ctx context.Context, c *Call) (Answer, error) {
 	answer := Answer{Text: fmt.Sprintf("Pinned messages (pin_budget allows %d tokens in total):", budget)}
 	for i, p := range head.Pins {
 		answer.Items = append(answer.Items, c.Speaker.Sayf("%s (pinned by %s, %d of %d tokens shown)", excerpt(c.Speaker, p.Message), chat.OneLine(p.By), costs[i].Tokens, costs[i].Full))
-		answer.Lines = append(answer.Lines, fmt.Sprintf("/unpin %d", p.Seq))
 	}
 	return answer, err
 }

@@ -5,6 +5,7 @@ package slack
 import (
 	"context"
 	"strings"
+	"sync"
 	"time"
 
 	slackgo "github.com/slack-go/slack"
@@ -18,7 +19,7 @@ type draft struct {
 	streaming bool   // the stream accepts more text
 	unsure    bool   // the message may have a text other than text
 	lost      bool   // it may have been posted with an unknown ts
-	kept      bool   // its last edit is, see keepEdit
+	kept      func() // releases its last edit, see keepEdit; nil: none is kept
 }
 
 // show updates the draft to show text, as far as a stream allows.
@@ -94,16 +95,24 @@ func (d *draft) start(ctx context.Context, w *writer, text string) (err error) {
 // keepEdit keeps the edit that finishes a draft. Without one left, the answer is posted when it is complete, and does not have to wait for
 // an edit: Slack allows four times as many posts.
 func (d *draft) keepEdit(w *writer) error {
-	if d.kept {
+	if d.kept != nil {
 		return nil
 	}
 	done, wait := w.api.gates.of("chat.update").keep()
 	if wait > 0 {
 		return &slackgo.RateLimitedError{RetryAfter: min(wait, keepPause)}
 	}
-	d.kept = true
-	context.AfterFunc(w.Live, done)
+	release := sync.OnceFunc(done)
+	d.kept = release
+	context.AfterFunc(w.Live, func() { time.AfterFunc(callTimeout, release) }) // there may be no edit
 	return nil
+}
+
+// releaseEdit gives up the edit that is kept: it is about to be made.
+func (d *draft) releaseEdit() {
+	if d.kept != nil {
+		d.kept()
+	}
 }
 
 const keepPause = 2 * time.Second // until a draft tries again to keep its last edit
@@ -176,6 +185,7 @@ func (d *draft) finish(ctx context.Context, w *writer, text string, m mark, unde
 		}
 		w.base.Log.Debug("stop_stream_failed", "error", err)
 	}
+	d.releaseEdit()
 	_, err := w.poster.write(ctx, w.api.write, w.place.Channel, d.ts, text, under, metadata)
 	if codeOf(err) == "streaming_state_conflict" { // it is a stream that was not stopped, maybe of an earlier process
 		if err := d.stopStream(ctx, w); err != nil {
