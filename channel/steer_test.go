@@ -218,7 +218,7 @@ func TestSteeringIsNeitherLostNorDoubled(t *testing.T) {
 		r.say("what is tea?", true)
 		r.wantRequests(4)
 		check.EqualAll(t, "the transcript, last", r.turns()[6:], []string{"7 user: in French", "7 assistant: the end"})
-		check.Lacks(t, "the prompt", r.lastRequestText(), "what is tea?")
+		check.Lacks(t, "the prompt", r.lastRequestText(), "Ada] what is tea?")
 	})
 }
 
