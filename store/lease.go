@@ -160,7 +160,7 @@ func (l *Lease) Claim(ctx context.Context, c *Conversation) (*Conversation, erro
 		tx.store.engine.enter(tx, c.handle, quiet) // the next statement sees what the last owner of the lock has written
 		found := tx.row(`UPDATE conversations AS r SET owner = ?1, epoch = epoch + 1
 			WHERE name = ?2 AND (owner = ?1 OR `+isFree+`) AND EXISTS (SELECT 1 FROM processes WHERE id = ?1)
-			RETURNING epoch, id, (SELECT count(*) FROM inbox WHERE conversation = r.id)`, l.id, root).Found(&owned.epoch, &people, &waiting)
+			RETURNING epoch, id, (SELECT count(*) FROM inbox i JOIN conversations c ON c.id = i.conversation WHERE c.name = ?2)`, l.id, root).Found(&owned.epoch, &people, &waiting)
 		if !found {
 			tx.Fail(ErrOwned)
 			return
