@@ -247,9 +247,8 @@ func (h *crashRun) rest(ctx context.Context) error {
 	if code := p.finish(); code != 0 {
 		h.clients.report("the last process ended with %d: %s", code, p.stderrTail())
 	}
-	said, err := h.command(ctx, "doctor").CombinedOutput()
-	if err != nil {
-		h.clients.report("cairn doctor says %s", said)
+	for _, wrong := range askDoctor(h.command(ctx, "doctor", "--json")) {
+		h.clients.report("%s", wrong)
 	}
 	for _, channel := range crashChannels {
 		if said, err := h.command(ctx, "context", "--channel", channel).CombinedOutput(); err != nil && h.clients.spokenIn(channel) {

@@ -62,9 +62,8 @@ func (h *crashRun) compare(ctx context.Context) error {
 	if code := p.ProcessState.ExitCode(); code != stoppedBySignal {
 		h.clients.report("the last process ended with %d: %s", code, p.stderrTail())
 	}
-	said, err := h.command(ctx, "doctor").CombinedOutput()
-	if err != nil {
-		h.clients.report("cairn doctor says %s", said)
+	for _, wrong := range askDoctor(h.command(ctx, "doctor", "--json")) {
+		h.clients.report("%s", wrong)
 	}
 	h.clients.mu.Lock()
 	defer h.clients.mu.Unlock()

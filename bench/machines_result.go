@@ -87,9 +87,7 @@ func (r *fleetRun) result(ctx context.Context, took time.Duration) (f fleetResul
 		Gaps: gapsOf(r.asked, v.answered, r.injected),
 	}
 	f.Wrong = append([]string{}, slices.Concat(r.wrong, v.lost, v.twice, v.disorder, v.strange, noted, left, unevenly(r.asked, texts))...)
-	if said, err := r.machines[0].calls(ctx, r.builds.now, "doctor").CombinedOutput(); err != nil {
-		f.Wrong = append(f.Wrong, "cairn doctor says "+string(said))
-	}
+	f.Wrong = append(f.Wrong, askDoctor(r.machines[0].calls(ctx, r.builds.now, "doctor", "--json"))...)
 	var spent time.Duration
 	for _, m := range r.machines {
 		spent += m.cpu()
