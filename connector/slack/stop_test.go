@@ -63,3 +63,33 @@ func TestSlacksStopButtonStopsTheAnswer(t *testing.T) {
 		})
 	}
 }
+
+// A click may come late, or again after a crash, while the bot answers in another thread of the same conversation.
+func TestTheStopButtonOfAThreadStopsNoAnswerInAnother(t *testing.T) {
+	r, letGo := thinkingAs(t, slacktest.Options{Agent: true})
+	r.begin()
+	d := &talk{rig: r, ann: r.w.AddUser("ann")}
+	d.dm = r.w.DM(d.ann)
+	d.name = conversation(d.dm)
+	first := d.say("", "first")
+	letGo()
+	d.answeredIn(1, first)
+	second := d.say("", "second")
+	r.eventually("it thinks", func() bool { return len(r.Model.Requests()) == 2 })
+	r.w.StopAgain(d.dm, first, d.ann)
+	d.say(first, "/memories") // it comes after the click
+	d.inThread(d.dm, first, "memor")
+	check.Require(t, !strings.Contains(strings.Join(r.botTexts(d.dm), " "), "Stopped."), "the answer in another thread was stopped")
+	letGo()
+	d.inThread(d.dm, second, "answer 2")
+	d.Idle(d.name)
+	d.say(first, "third")
+	r.eventually("it thinks again", func() bool { return len(r.Model.Requests()) == 3 })
+	r.w.StopAgain(d.dm, first, d.ann)
+	d.inThread(d.dm, first, "Stopped.")
+	d.Idle(d.name)
+	for _, m := range r.botMessages(d.dm) {
+		check.That(t, m.Thread == first || !strings.HasPrefix(m.Shown(), "Stopped."), "the thread %s says that its answer was stopped", m.Thread)
+	}
+	check.Equal(t, "sessions that Slack shows as busy", r.w.Processing(), 0)
+}
