@@ -45,7 +45,8 @@ func (r *commands) endSession(thread chat.Place) <-chan struct{} {
 	ended := make(chan struct{})
 	if !r.base.Work.Start(func(ctx context.Context) {
 		defer close(ended)
-		r.sessions.end(ctx, thread, "")
+		busy, _ := r.sessions.busy.Find(thread.String())
+		r.sessions.end(ctx, thread, busy)
 	}) {
 		close(ended)
 	}
@@ -75,13 +76,15 @@ func (r *commands) stop(click string, c typed) {
 
 // Kept implements channel.Keeper.
 func (w *writer) Kept() (id string) {
-	id = w.recent.stopped(w.conversation.Channel, cmp.Or(w.answers, "none"))
-	if id != "" {
-		w.recent.noteFinished(w.conversation.Channel, id)
-		w.base.Work.Start(func(ctx context.Context) {
-			w.Stop()
-			w.release(ctx)
-		})
-	}
-	return id
+	return w.recent.stopped(w.conversation.Channel, cmp.Or(w.answers, "none"))
+}
+
+// Keep implements channel.Keeper.
+func (w *writer) Keep() {
+	w.recent.noteFinished(w.conversation.Channel, w.Kept())
+	w.recent.forgetStop(w.conversation.Channel, cmp.Or(w.answers, "none"))
+	w.base.Work.Start(func(ctx context.Context) {
+		w.Stop()
+		w.release(ctx)
+	})
 }

@@ -163,6 +163,7 @@ func (w *writer) Cancel() {
 	if err != nil {
 		w.base.Log.Debug("delete_draft_failed", "error", err)
 	}
+	w.recent.forgetStop(w.conversation.Channel, w.answers)
 	if w.base.Work.MayAnswer() {
 		w.deleteDrafts(ctx)
 		w.release(ctx)
