@@ -63,9 +63,11 @@ type Indicator interface {
 
 // Keeper is implemented by writers of platforms on which people stop a reply at the message that shows it, which closes that message.
 type Keeper interface {
-	// Kept returns the platform id of that message, which stays as it is: nothing of the reply is sent, and Kept ends what is shown.
-	// "": nobody has closed one. It must not wait for the network.
+	// Kept returns the platform id of that message: nothing else of the reply is sent. "": nobody has closed one.
 	Kept() (id string)
+	// Keep is called once the outcome is on disk, instead of Cancel: the message stays as it is, and Keep ends what else is shown. It
+	// must not wait for the network.
+	Keep()
 }
 
 // Adopter is implemented by writers that look for what an earlier process has shown of a reply, and take that over.

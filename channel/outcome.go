@@ -56,8 +56,9 @@ func (t *turn) finish(ctx context.Context, o store.Outcome) error {
 	if o.Reply == "" || o.Failure {
 		t.attempt.withdraw()
 	}
-	if w, ok := t.attempt.writer.(Keeper); ok && o.Reply != "" && t.outcome == observe.Stopped {
-		o.ShownAs = w.Kept()
+	keeper, ok := t.attempt.writer.(Keeper)
+	if ok && o.Reply != "" && t.outcome == observe.Stopped {
+		o.ShownAs = keeper.Kept()
 	}
 	switch { // before a sender can find the row
 	case o.Reply == "", o.ShownAs != "":
@@ -82,6 +83,9 @@ func (t *turn) finish(ctx context.Context, o store.Outcome) error {
 		return err
 	}
 	t.attempt.stored = true
+	if o.ShownAs != "" {
+		keeper.Keep()
+	}
 	if o.Reply != "" {
 		t.sender.start()
 		t.sender.warnOwner(ctx, t.Seq)

@@ -110,6 +110,14 @@ func WhereIs(ctx context.Context, h *Hub, name, id string) (string, error) {
 	return cmp.Or(thread, name), err
 }
 
+// Answering returns the platform ids of the messages that the running turn of a conversation answers; none if this process knows of no turn.
+func Answering(h *Hub, name string) (to []string) {
+	if turn := h.Operator().turnIn(name); turn != nil {
+		to = turn.To
+	}
+	return to
+}
+
 // Holder returns the name of the conversation that has a message, by its platform id, among that of the channel to which name belongs and
 // those of the channel's threads; name if none has it. An answer in a thread may belong to the channel's.
 func Holder(ctx context.Context, h *Hub, name, id string) (string, error) {

@@ -27,6 +27,9 @@ func checkPlace(conversation string) error {
 	return nil
 }
 
+// platformNames are the names of platforms as people know them, by those of their connectors.
+var platformNames = map[string]string{discord.Name: "Discord", slack.Name: "Slack"}
+
 // live tries the connector of a platform in the conversation that --live names.
 func (d *doctor) live(ctx context.Context) {
 	if d.place == "" {
@@ -36,7 +39,7 @@ func (d *doctor) live(ctx context.Context) {
 	connectors, _ := openConnectors(&d.app.settings, new(readers), true, slog.New(slog.DiscardHandler)) // connectors reports the error
 	i := slices.IndexFunc(connectors, func(c outerConnector) bool { return c.Name() == name })
 	if i < 0 {
-		d.report("live", fmt.Errorf("%s cannot be tried: its tokens are not set", name))
+		d.report("live", fmt.Errorf("%s cannot be tried: its tokens are not set", platformNames[name]))
 		return
 	}
 	err := withTemporaryStore(ctx, func(db *store.Store) error {
@@ -65,7 +68,7 @@ func (d *doctor) tryIn(ctx context.Context, connector outerConnector, hub *chann
 	if noPress == "" {
 		asks = ", asks you to press a button there within a minute,"
 	}
-	d.report("live", nil, fmt.Sprintf("Cairn %s on %s: it now posts five or six messages that begin with \"Trial\" and a number%s and deletes them at the end, also after Ctrl-C", version(), connector.Name(), asks))
+	d.report("live", nil, fmt.Sprintf("Cairn %s on %s: it now posts five or six messages that begin with \"Trial\" and a number%s and deletes them at the end, also after Ctrl-C", version(), platformNames[connector.Name()], asks))
 	trial.Run(ctx, noPress, func(s platform.Step) { d.print(d.diagnose(s)) })
 	return nil
 }

@@ -25,7 +25,7 @@ func TestDoctorTriesAConversation(t *testing.T) {
 	f := p.folder("", modelAt(llmtest.Serve(t, summarizing(saying("yes"))))...)
 	p.slack.Say(slacktest.Post{Channel: p.lab, User: p.ben, Text: "hello"})
 	out := f.must("", "doctor", "--live", "slack:"+p.lab)
-	check.Contains(t, "on Slack", out, "ok     worker    m, which summarizes for agent cairn: good enough", "on slack: it now posts five or six messages",
+	check.Contains(t, "on Slack", out, "ok     worker    m, which summarizes for agent cairn: good enough", "on Slack: it now posts five or six messages",
 		"ok     live      post: chat.postMessage: ok, ", "\n                 as expected: chat.postMessage takes", "ok     live      answer: conversations.history: ok, ", "chat.stopStream: ok, ",
 		"nobody was asked to press it: standard input is no terminal", "ok     live      upload: not tried: Cairn uploads no files", "ok     live      clean up: ", "; left: 0")
 	_, live, _ := strings.Cut(out, "it now posts")
@@ -55,7 +55,7 @@ func TestDoctorSaysWhereNothingCanBeTried(t *testing.T) {
 	r := p.run("", "doctor", "--live", "slack:C000000999")
 	check.Contains(t, "an unknown channel", r.out, "WRONG  live      there is no channel C000000999, or it is private and the bot is not in it: add it there with /invite")
 	r = newFolder(t).run("", "doctor", "--live", "slack:C000000999")
-	check.Contains(t, "without tokens", r.out, "WRONG  live      slack cannot be tried: its tokens are not set")
+	check.Contains(t, "without tokens", r.out, "WRONG  live      Slack cannot be tried: its tokens are not set")
 }
 
 // A press would reach the running bot, so nobody is asked for one.

@@ -216,3 +216,25 @@ func TestThreadsAreNotTakenForDeletedAfterAChangeOfSettings(t *testing.T) {
 	d.w.Delete(d.dm, later)
 	d.stored(conversation(d.dm, gone), "assistant: answer 4")
 }
+
+// A new database knows nothing of an old direct message, whose threads are too many to read while somebody waits.
+func TestAnAgentReadsTheNewestThreadsOfAnOldDirectMessage(t *testing.T) {
+	r, _, ann := town(t, slacktest.Options{Agent: true}, answerN)
+	d := &talk{rig: r, dm: r.w.DM(ann), ann: ann}
+	d.name = conversation(d.dm)
+	for n := range maxRoots + 5 {
+		root := d.w.Say(slacktest.Post{Channel: d.dm, User: d.ann, Text: fmt.Sprint("root ", n), Untold: true})
+		d.w.Say(slacktest.Post{Channel: d.dm, User: d.ann, Thread: root, Text: fmt.Sprint("reply ", n), Untold: true})
+	}
+	d.begin()
+	d.answeredIn(1, d.say("", "hello"))
+	check.Len(t, "threads that were read", d.w.Calls("conversations.replies"), maxRoots)
+	var known []string
+	for _, m := range d.Transcript(d.name) {
+		if strings.HasPrefix(m.Text, "reply ") {
+			known = append(known, m.Text)
+		}
+	}
+	check.EqualAll(t, "the replies, in order", known, numbered("reply ", maxRoots+4)[4:])
+	check.Contains(t, "what the model is shown", fmt.Sprint(d.Model.Requests()[0].Messages), "root 0", fmt.Sprint("reply ", maxRoots+4))
+}

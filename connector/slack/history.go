@@ -176,11 +176,11 @@ func (h *history) messagesBefore(ctx context.Context, place chat.Place, before s
 			return newest, err
 		}
 		if h.recent.isOne(place.Channel) {
-			found.messages, err = h.withReplies(ctx, place, found.messages, before, limit)
-			if err != nil {
+			if err := h.addReplies(ctx, place, &found, before, limit); err != nil {
 				return newest, err
 			}
 		}
+		newest.topOnly = newest.topOnly || found.topOnly
 		all := append(newest.messages, found.messages...)
 		slices.SortStableFunc(all, byTime)
 		newest.messages = all[max(len(all)-limit, 0):]

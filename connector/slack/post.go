@@ -3,6 +3,7 @@
 package slack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -116,6 +117,18 @@ func (p *poster) post(ctx context.Context, client *slackgo.Client, place chat.Pl
 	}
 	p.notePost(place, err)
 	return ts, err
+}
+
+// threadOf returns the thread for the answer to a message of a direct message with an agent: each message at the top opens one.
+func (p *poster) threadOf(ctx context.Context, place chat.Place, ts string) string {
+	if thread, known := p.recent.threads.Find(place.Channel + "/" + ts); known {
+		return thread
+	}
+	_, thread, err := channel.Said(ctx, p.base.Hub, place.String(), ts)
+	if err != nil {
+		p.base.Log.Debug("read_thread_failed", "error", err)
+	}
+	return cmp.Or(thread, ts)
 }
 
 // matchesMark reports whether a message has this mark; by its text if it has none, as on servers that drop metadata.

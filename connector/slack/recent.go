@@ -129,6 +129,11 @@ func (r *recent) stopped(channelID, answers string) (ts string) {
 	return ts
 }
 
+// forgetStop forgets that the answer to a message was stopped: the next attempt at it has another stream.
+func (r *recent) forgetStop(channelID, answers string) {
+	r.stops.Set(channelID+"/"+answers, "")
+}
+
 const finished = "finished" // the claim on a message that is no draft any more
 
 // claim reports whether a draft belongs to the answer to the message answers. A stream has no mark until it is stopped, and

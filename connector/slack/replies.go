@@ -88,24 +88,34 @@ func (h *history) repliesTo(ctx context.Context, place chat.Place, root string, 
 	}
 }
 
-// withReplies adds to messages of the history, newest first, the replies to them, as far as they are among the newest of all.
-func (h *history) withReplies(ctx context.Context, place chat.Place, newest []message, before string, limit int) ([]message, error) {
-	roots := slices.Clone(newest)
-	slices.SortStableFunc(newest, byTime)
+// maxRoots is how many threads addReplies reads: Slack allows some 25 a minute beside other work, and the history is not waited for longer
+// than two minutes. What was said further back in older threads is left out.
+const maxRoots = 20
+
+// addReplies adds to messages of the history, newest first, the replies to the newest of them, as far as they are among the newest of all.
+func (h *history) addReplies(ctx context.Context, place chat.Place, newest *pages, before string, limit int) error {
+	roots := slices.Clone(newest.messages)
+	slices.SortStableFunc(newest.messages, byTime)
+	read := 0
 	for _, root := range roots {
 		after := ""
-		if len(newest) >= limit {
-			after = newest[len(newest)-limit].TS
+		if n := len(newest.messages); n >= limit {
+			after = newest.messages[n-limit].TS
 		}
 		if !repliedAfter(root, after, h.self.user) {
 			continue
 		}
+		if read == maxRoots {
+			newest.topOnly = true
+			return nil
+		}
+		read++
 		found, err := h.repliesTo(ctx, place, root.TS, span{Oldest: after, Latest: before})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		newest = append(newest, found.messages...)
-		slices.SortStableFunc(newest, byTime)
+		newest.messages = append(newest.messages, found.messages...)
+		slices.SortStableFunc(newest.messages, byTime)
 	}
-	return newest, nil
+	return nil
 }

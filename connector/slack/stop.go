@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 
+	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/chat"
@@ -21,8 +22,22 @@ func (r *commands) onStop(e message, place chat.Place) {
 	if len(e.Streams) > 0 {
 		click = e.Streams[0]
 	}
+	if r.answersElsewhere(place, e.Thread) {
+		return
+	}
 	c := typed{place: place, thread: e.Thread, who: access.Person{ID: e.User}, ran: make(chan struct{})}
 	r.stop(e.Channel+"/"+click, c)
+}
+
+// answersElsewhere reports whether the running answer of a direct message is known to be in another of its threads: a click may come late,
+// or again after a crash. Another process may be answering, then it is not known.
+func (r *commands) answersElsewhere(place chat.Place, thread string) bool {
+	to := channel.Answering(r.base.Hub, place.String())
+	if len(to) == 0 || !r.recent.isOne(place.Channel) {
+		return false
+	}
+	answers := to[len(to)-1]
+	return isTS(answers) && r.poster.threadOf(r.base.Work.Ctx, place, answers) != thread
 }
 
 // endSession shows that the bot no longer works in a thread. It returns a channel that is closed when Slack shows it.
@@ -30,7 +45,8 @@ func (r *commands) endSession(thread chat.Place) <-chan struct{} {
 	ended := make(chan struct{})
 	if !r.base.Work.Start(func(ctx context.Context) {
 		defer close(ended)
-		r.sessions.end(ctx, thread, "")
+		busy, _ := r.sessions.busy.Find(thread.String())
+		r.sessions.end(ctx, thread, busy)
 	}) {
 		close(ended)
 	}
@@ -60,13 +76,15 @@ func (r *commands) stop(click string, c typed) {
 
 // Kept implements channel.Keeper.
 func (w *writer) Kept() (id string) {
-	id = w.recent.stopped(w.conversation.Channel, cmp.Or(w.answers, "none"))
-	if id != "" {
-		w.recent.noteFinished(w.conversation.Channel, id)
-		w.base.Work.Start(func(ctx context.Context) {
-			w.Stop()
-			w.release(ctx)
-		})
-	}
-	return id
+	return w.recent.stopped(w.conversation.Channel, cmp.Or(w.answers, "none"))
+}
+
+// Keep implements channel.Keeper.
+func (w *writer) Keep() {
+	w.recent.noteFinished(w.conversation.Channel, w.Kept())
+	w.recent.forgetStop(w.conversation.Channel, cmp.Or(w.answers, "none"))
+	w.base.Work.Start(func(ctx context.Context) {
+		w.Stop()
+		w.release(ctx)
+	})
 }

@@ -2,9 +2,12 @@ package slack
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	slackgo "github.com/slack-go/slack"
 
 	"cairn/llm"
 	"cairn/testkit/check"
@@ -62,4 +65,77 @@ func TestSlacksStopButtonStopsTheAnswer(t *testing.T) {
 			check.Equal(t, "requests", len(r.Model.Requests()), 1)
 		})
 	}
+}
+
+// A click may come late, or again after a crash, while the bot answers in another thread of the same conversation.
+func TestTheStopButtonOfAThreadStopsNoAnswerInAnother(t *testing.T) {
+	r, letGo := thinkingAs(t, slacktest.Options{Agent: true})
+	r.begin()
+	d := &talk{rig: r, ann: r.w.AddUser("ann")}
+	d.dm = r.w.DM(d.ann)
+	d.name = conversation(d.dm)
+	first := d.say("", "first")
+	letGo()
+	d.answeredIn(1, first)
+	second := d.say("", "second")
+	r.eventually("it thinks", func() bool { return len(r.Model.Requests()) == 2 })
+	r.w.StopAgain(d.dm, first, d.ann)
+	d.say(first, "/memories") // it comes after the click
+	d.inThread(d.dm, first, "memor")
+	check.Require(t, !strings.Contains(strings.Join(r.botTexts(d.dm), " "), "Stopped."), "the answer in another thread was stopped")
+	letGo()
+	d.inThread(d.dm, second, "answer 2")
+	d.Idle(d.name)
+	d.say(first, "third")
+	r.eventually("it thinks again", func() bool { return len(r.Model.Requests()) == 3 })
+	r.w.StopAgain(d.dm, first, d.ann)
+	d.inThread(d.dm, first, "Stopped.")
+	d.Idle(d.name)
+	for _, m := range r.botMessages(d.dm) {
+		check.That(t, m.Thread == first || !strings.HasPrefix(m.Shown(), "Stopped."), "the thread %s says that its answer was stopped", m.Thread)
+	}
+	check.Equal(t, "sessions that Slack shows as busy", r.w.Processing(), 0)
+}
+
+// The disk refuses what was stopped, so it is answered again; what people stop then is another stream.
+func TestAStoppedAnswerThatCannotBeStoredIsAnsweredAgain(t *testing.T) {
+	r, general, ann := storyteller(t, slacktest.Options{})
+	r.begin()
+	thread := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "a thread"})
+	stream := r.telling(general, ann, thread)
+	r.Exec("ALTER TABLE outbox RENAME TO elsewhere")
+	r.w.StopSession(general, thread, ann)
+	r.inThread(general, thread, "holding it back")
+	r.Exec("ALTER TABLE elsewhere RENAME TO outbox")
+	again := ""
+	r.eventually("it is answered again", func() bool {
+		for _, m := range r.botMessages(general) {
+			if m.Streaming && m.TS != stream {
+				again = m.TS
+			}
+		}
+		return again != ""
+	})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: mention + "/stop"})
+	r.inThread(general, thread, "Stopped.")
+	r.Idle(conversation(general, thread))
+	r.eventually("no stream is open", func() bool {
+		return !slices.ContainsFunc(r.botMessages(general), func(m slacktest.Message) bool { return m.Streaming })
+	})
+	_, sent, err := r.Hub.SentAs(t.Context(), conversation(general, thread), again)
+	check.That(t, sent && err == nil, "the second stream is not noted as the answer: %v", err)
+	check.That(t, !slices.ContainsFunc(r.botMessages(general), func(m slacktest.Message) bool { return m.TS == stream }), "the first stream is still there")
+}
+
+// The event may come where no writer ends the session, after a begin of this process.
+func TestTheEndOfASessionByAClickIsTriedAgain(t *testing.T) {
+	r, _, ann := storyteller(t, slacktest.Options{})
+	r.begin()
+	dm := r.w.DM(ann)
+	asked := r.w.Say(slacktest.Post{Channel: dm, User: ann, Text: "a thread", Untold: true})
+	thread := r.connector.self.place(dm, asked)
+	check.That(t, r.connector.sessions.begin(t.Context(), conversation(dm), thread, asked, ann), "no session")
+	r.w.Fail(slacktest.Fault{Of: setSession, Status: 502, Body: "<html>", Times: 5})
+	r.w.StopSession(dm, asked, ann)
+	r.status(dm, asked, slackgo.AgentSessionStatusActive)
 }

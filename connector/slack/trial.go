@@ -31,7 +31,7 @@ var trialExpected = map[string]string{
 	"working": "in a channel reactions.add and reactions.remove, elsewhere assistant.threads.setStatus, show that the bot works",
 	"edit":    "chat.postMessage shows the beginning, chat.update the rest and the metadata; the message counts as edited",
 	"answer":  "in a thread chat.startStream shows the beginning, chat.appendStream more, and chat.stopStream ends it with metadata; conversations.replies has the whole text and the metadata",
-	"stop":    "an unfinished stream is ended by chat.stopStream and removed by chat.delete",
+	"stop":    "chat.delete removes an unfinished answer; chat.stopStream ends it before, where Slack has streams",
 	"press":   "a message takes a markdown block and an actions block; the press comes over Socket Mode, and its response_url takes an answer for one person",
 	"upload":  "",
 
@@ -54,6 +54,9 @@ func (s *Slack) Trial(ctx context.Context, hub *channel.Hub, conversation string
 	expected := maps.Clone(trialExpected)
 	if s.o.Working == workingOff || s.o.Working == workingPlaceholder { // the first is nothing, the second is an edit
 		delete(expected, "working")
+	}
+	if _, tried := expected["working"]; tried && s.self.agent {
+		expected["working"] = "in a channel reactions.add and reactions.remove, in threads agents.sessions.setStatus, show that the bot works"
 	}
 	started := tsOf(s.Clock.Now().Add(-time.Minute))
 	return &platform.Trial{
@@ -113,7 +116,7 @@ func isChannelID(id string) bool {
 // stream is for one person. It returns where the answer will be.
 func (s *Slack) belowForTrial(ctx context.Context, place chat.Place, ts string) (string, error) {
 	below := place
-	if place.Thread == "" && repliesInThreads(s.o.ReplyIn, place) {
+	if place.Thread == "" && (repliesInThreads(s.o.ReplyIn, place) || s.recent.isWithAgent(place.Channel)) {
 		below.Thread = ts
 	}
 	if below.Thread == "" {

@@ -201,3 +201,22 @@ func TestTrialSaysWhereItCannotBegin(t *testing.T) {
 	}
 	check.Len(t, "messages", r.w.Posted(), 0)
 }
+
+// In a direct message, an agent answers in a thread, by a stream.
+func TestTrialOfAnAgent(t *testing.T) {
+	r, general, ann := town(t, slacktest.Options{Agent: true}, answerN)
+	r.opts.ReplyIn = replyAuto
+	dm := r.w.DM(ann)
+	for _, place := range []string{dm, general} {
+		r.w.Say(slacktest.Post{Channel: place, User: ann, Text: "a question"})
+		steps := r.triedIn(t.Context(), conversation(place), notAsked, nil)
+		check.EqualAll(t, "outcomes", outcomes(steps), []string{"post", "find", "again", "working", "edit", "answer", "stop", "press", "upload skipped", "clean up"})
+		working := stepNamed(t, steps, "working")
+		check.Contains(t, "working", working.Seen, setSession+": ok")
+		check.Contains(t, "what is expected of it", working.Expected, setSession)
+		check.Contains(t, "answer", stepNamed(t, steps, "answer").Seen, "chat.startStream: ok", "chat.appendStream: ok", "chat.stopStream: ok")
+		check.Contains(t, "stop", stepNamed(t, steps, "stop").Seen, "chat.startStream: ok", "chat.stopStream: ok", "chat.delete: ok")
+		check.Equal(t, "sessions that Slack shows as busy", r.w.Processing(), 0)
+		r.end()
+	}
+}

@@ -80,9 +80,11 @@ func (w *writer) release(ctx context.Context) {
 		return
 	}
 	w.removed.Add(1)
+	thread := w.place // which the next piece may change
+	answers := w.answers
 	end := func(ctx context.Context) {
 		defer w.removed.Done()
-		w.sessions.end(ctx, w.place, w.answers)
+		w.sessions.end(ctx, thread, answers)
 	}
 	if !w.base.Work.Start(end) {
 		end(ctx)

@@ -3,7 +3,6 @@
 package slack
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -74,18 +73,6 @@ func (w *writer) locate(ctx context.Context) {
 			w.place.Thread = w.threadOf(ctx, w.conversation, w.answers)
 		}
 	})
-}
-
-// threadOf returns the thread for the answer to a message of a direct message with an agent: each message at the top opens one.
-func (r *replies) threadOf(ctx context.Context, place chat.Place, ts string) string {
-	if thread, known := r.recent.threads.Find(place.Channel + "/" + ts); known {
-		return thread
-	}
-	_, thread, err := channel.Said(ctx, r.base.Hub, place.String(), ts)
-	if err != nil {
-		r.base.Log.Debug("read_thread_failed", "error", err)
-	}
-	return cmp.Or(thread, ts)
 }
 
 func (r *replies) noteFirst() {
@@ -176,6 +163,7 @@ func (w *writer) Cancel() {
 	if err != nil {
 		w.base.Log.Debug("delete_draft_failed", "error", err)
 	}
+	w.recent.forgetStop(w.conversation.Channel, w.answers)
 	if w.base.Work.MayAnswer() {
 		w.deleteDrafts(ctx)
 		w.release(ctx)
