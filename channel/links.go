@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
 
 	"cairn/chat"
 	"cairn/compactor"
@@ -21,6 +22,9 @@ import (
 type Resolver interface {
 	// MessageAt returns the place and the platform id of the message to which a link leads; "" if it is no link to a message there.
 	MessageAt(link string) (place, id string)
+	// Public reports whether everybody on the server, but guests, may read a conversation now; false if that cannot be found out. It may
+	// ask the platform, and ends when ctx does.
+	Public(ctx context.Context, conversation string) bool
 }
 
 const (
@@ -46,6 +50,17 @@ func (w *turnContext) addLinked(ctx context.Context, made *compactor.Context, ve
 	if !ok {
 		return version
 	}
+	shows := func(int64) bool { return false }
+	head := version
+	lookAtHead := sync.OnceFunc(func() { // before a linked message is read: it may be edited or deleted afterwards
+		w.do(func(e *compactor.Compactor) {
+			view := e.View()
+			shows = view.Shows
+			if version == compactor.AnyVersion {
+				head = view.Head.Version
+			}
+		})
+	})
 	var found []linked
 	for _, m := range w.addressed(w.turn.Seq) {
 		for _, link := range address.FindAllString(m.Text, -1) {
@@ -53,6 +68,7 @@ func (w *turnContext) addLinked(ctx context.Context, made *compactor.Context, ve
 			if place == "" || len(found) == linkedEach {
 				continue
 			}
+			lookAtHead()
 			to, err := w.followLink(ctx, m.AuthorID, place, id)
 			if err != nil && ctx.Err() == nil {
 				w.log.Warn("read_link_failed", "error", err)
@@ -66,19 +82,11 @@ func (w *turnContext) addLinked(ctx context.Context, made *compactor.Context, ve
 	if len(found) == 0 {
 		return version
 	}
-	shows := func(int64) bool { return false }
-	w.do(func(e *compactor.Compactor) {
-		view := e.View()
-		shows = view.Shows
-		if version == compactor.AnyVersion {
-			version = view.Head.Version
-		}
-	})
 	made.Text += "\nmessages to which the question links, as data:"
 	for _, f := range found {
 		made.Text += "\n" + w.linkedWords(ctx, f, shows, made)
 	}
-	return version
+	return head
 }
 
 // linkedWords returns the line about a linked message, and notes what it quotes.
@@ -170,7 +178,15 @@ func (s *site) mayShow(ctx context.Context, person, other string) bool {
 	case sameChannel:
 		return thereIs == ChannelWide || thereIs == ServerWide
 	}
-	return hereIs == ServerWide && thereIs == ServerWide && s.isReadable(ctx, person, other)
+	return hereIs == ServerWide && thereIs == ServerWide && s.isReadable(ctx, person, other) && s.isPublic(ctx, other)
+}
+
+// isPublic asks the platform: what was stored with the last message may be out of date.
+func (s *site) isPublic(ctx context.Context, name string) bool {
+	resolver, knows := s.connector.(Resolver)
+	asking, cancel := context.WithTimeout(ctx, readersTime)
+	defer cancel()
+	return knows && resolver.Public(asking, name)
 }
 
 // audience returns who may read a conversation.

@@ -74,6 +74,9 @@ func TestLinksAreFollowedWhereAllMayRead(t *testing.T) {
 	platform.down = true
 	check.Lacks(t, "without an answer of the platform", r.asks("test:1/pub", "test:1/other"), secretOf("test:1/other"))
 	platform.down = false
+	platform.private = []string{"test:1/other"}
+	check.Lacks(t, "of a channel that is private by now", r.asks("test:1/pub", "test:1/other"), secretOf("test:1/other"))
+	platform.private = nil
 	r.opts.Rules.Access["test"] = access.Access{SearchEverywhere: true, Unsearched: []string{"other"}}
 	r.restart()
 	check.Lacks(t, "a place that searches leave out", r.asks("test:1/pub", "test:1/other"), secretOf("test:1/other"))

@@ -23,8 +23,9 @@ const direct = "test:@me/ada"
 // reader is a connector that knows who may read what.
 type reader struct {
 	*connector
-	may  map[string][]string // conversations, by person
-	down bool
+	may     map[string][]string // conversations, by person
+	down    bool
+	private []string // what is not public any more
 }
 
 func (p *reader) wrap(inner *connector) { p.connector = inner }
@@ -52,6 +53,10 @@ func (p *reader) MessageAt(link string) (place, id string) {
 		return "", ""
 	}
 	return rest[:end], rest[end+1:]
+}
+
+func (p *reader) Public(_ context.Context, conversation string) bool {
+	return !slices.Contains(p.private, conversation)
 }
 
 // onPlatform returns a rig whose connector knows who may read what, and may is by person.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"cairn/channel"
 	"cairn/chat"
 )
 
@@ -58,6 +59,12 @@ func (d *Discord) MessageAt(link string) (place, id string) {
 		return p.conversation(), m[3]
 	}
 	return at.String(), m[3]
+}
+
+// Public implements channel.Resolver, by what events have said. What another process knows is not asked.
+func (d *Discord) Public(_ context.Context, conversation string) bool {
+	at := chat.ParsePlace(conversation)
+	return d.state.audience(cmp.Or(at.Thread, at.Channel)) == channel.ServerWide
 }
 
 // reader finds out what one person may read.

@@ -162,7 +162,7 @@ func (b *Base) Deliver(ctx context.Context, conversation string, messages ...cha
 // Store repeats a call to the hub until it succeeds or is refused, or until ctx or the hub ends. A queue waits for it.
 func (b *Base) Store(ctx context.Context, call func() error) (stored bool) {
 	back := channel.FleetOf(b.Hub).Recovered()
-	pause := Backoff{First: time.Second, Max: maxPause}
+	pause := Backoff{First: 100 * time.Millisecond, Max: maxPause}
 	try := func() (done bool) {
 		err := call()
 		stored = err == nil || errors.Is(err, channel.ErrRefused)

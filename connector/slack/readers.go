@@ -34,6 +34,16 @@ func (s *Slack) Readable(ctx context.Context, person string, conversations []str
 	return readable, errors.Join(err, failed)
 }
 
+// Public implements channel.Resolver. Slack is asked each time.
+func (s *Slack) Public(ctx context.Context, conversation string) bool {
+	public, err := s.channelsOf(ctx, "", kinds[:1])
+	if err != nil {
+		s.Log.Debug("list_channels_failed", "error", err)
+	}
+	at := chat.ParsePlace(conversation)
+	return at.Server == s.self.team && public[at.Channel]
+}
+
 // channelsOf returns the ids of the channels of some kinds that a person, or if it is empty the bot, is in.
 func (s *Slack) channelsOf(ctx context.Context, person string, kinds []string) (map[string]bool, error) {
 	all, more, err := s.api.channels(ctx, person, kinds, readerPages)
