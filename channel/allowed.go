@@ -1,8 +1,10 @@
 package channel
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +12,7 @@ import (
 
 	"cairn/channel/access"
 	"cairn/chat"
+	"cairn/compactor"
 	"cairn/llm"
 	"cairn/store"
 )
@@ -17,36 +20,94 @@ import (
 // A question about a tool's call outlives the turn that asked it: what people answer after a restart, or days later, counts. A call that
 // is allowed then is made when the model repeats it, for which a message of the person starts a turn.
 
-// approvalsLast is how long people may answer.
-const approvalsLast = 30 * 24 * time.Hour
+const (
+	approvalsLast = 30 * 24 * time.Hour      // how long people may answer
+	allowedLasts  = time.Hour                // how long the model may make a call that was allowed late
+	allowedPrefix = store.OwnID + "allowed-" // begins the ids of the messages that resume; the code follows
+)
 
-// callOf identifies a call with its arguments.
+// callOf identifies a call with its arguments, however the model writes their JSON.
 func callOf(t llm.Tool, arguments []byte) string {
-	return fmt.Sprintf("%s#%x", definition(t), sha256.Sum256(arguments))[:len(t.Name)+9+1+16]
+	return fmt.Sprintf("%s#%x", definition(t), sha256.Sum256(canonical(arguments)))[:len(t.Name)+9+1+16]
+}
+
+// canonical returns JSON without blanks and with its keys in order; as it is, if that would not say the same.
+func canonical(text []byte) []byte {
+	var value any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if !json.Valid(text) || d.Decode(&value) != nil {
+		return text
+	}
+	same, err := json.Marshal(value)
+	if err != nil || tokensOf(same) != tokensOf(text) { // a key is there twice, and tools may read either value
+		return text
+	}
+	return same
+}
+
+// tokensOf counts the tokens of JSON.
+func tokensOf(text []byte) (n int) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	for {
+		if _, err := d.Token(); err != nil {
+			return n
+		}
+		n++
+	}
 }
 
 // ask returns the code of the question about a call of a turn: the one that an earlier process has asked in the turn, or a new one.
-// allowed: it is not asked, because somebody has allowed the call since.
+// allowed: it is not asked, because somebody has allowed the call since. That holds for this one call, soon, and only where people expect
+// it: in the turn that asked, or in one with the message that resumes it.
 func (a *approvals) ask(ctx context.Context, t llm.Tool, call, fresh string) (code string, allowed bool, err error) {
 	now := store.AskedCall{Code: fresh, Call: call, Tool: t.Name, Asked: time.Now()}
+	said, err := a.saidNow()
+	if err != nil {
+		return "", false, err
+	}
 	if turn := a.loop.turn.Load(); turn != nil {
 		now.Turn = turn.Seq
 	}
+	mayMake := func(c store.AskedCall) bool {
+		return c.Call == call && !c.Allowed.IsZero() && (c.Turn == now.Turn || slices.Contains(said, allowedPrefix+c.Code))
+	}
 	err = a.records.Settings().UpdateAsked(ctx, func(asked []store.AskedCall) []store.AskedCall {
-		i := slices.IndexFunc(asked, func(c store.AskedCall) bool { return c.Call == call })
-		switch {
-		case i >= 0 && asked[i].Allowed:
+		asked = slices.DeleteFunc(asked, isOld)
+		if i := slices.IndexFunc(asked, mayMake); i >= 0 {
 			allowed = true
 			return slices.Delete(asked, i, i+1)
-		case i >= 0 && asked[i].Turn == now.Turn:
+		}
+		if i := slices.IndexFunc(asked, func(c store.AskedCall) bool { return c.Call == call && c.Turn == now.Turn }); i >= 0 {
 			now.Code = asked[i].Code
 			return asked
-		case i >= 0: // people see the newest question
-			asked = slices.Delete(asked, i, i+1)
 		}
+		asked = slices.DeleteFunc(asked, func(c store.AskedCall) bool { return c.Call == call && c.Allowed.IsZero() }) // people see the newest question
 		return append(asked, now)
 	})
 	return now.Code, allowed, err
+}
+
+// saidNow returns the ids of the messages of the running turn, those that the model has read since it started included.
+func (a *approvals) saidNow() (ids []string, err error) {
+	turn := a.loop.turn.Load()
+	if turn == nil {
+		return nil, nil
+	}
+	err = a.loop.tryDo(func(e *compactor.Compactor) {
+		for _, m := range e.View().Turn(turn.Seq) {
+			if m.Role == llm.RoleUser {
+				ids = append(ids, m.ID)
+			}
+		}
+	})
+	return ids, err
+}
+
+// isOld reports whether nobody can answer a question any more, or whether the call was not made soon after it was allowed.
+func isOld(c store.AskedCall) bool {
+	return time.Since(c.Asked) > approvalsLast || !c.Allowed.IsZero() && time.Since(c.Allowed) > allowedLasts
 }
 
 // settle removes a question: it was answered, or nobody needs its answer.
@@ -78,48 +139,65 @@ func (h commandHost) answerLate(ctx context.Context, code string, who access.Per
 		if !allow {
 			return speaker.Sayf("%s refused the call of %s.", by, asked.Tool), true, nil
 		}
-		return speaker.Sayf("%s allowed the call of %s; I make it now.", by, asked.Tool), true, h.resumeCall(ctx, records, asked, question, who)
+		return speaker.Sayf("%s allowed the call of %s; I go on with it.", by, asked.Tool), true, h.resumeCall(ctx, records, asked, question, who)
 	}
 	return "", false, nil
 }
 
 // decideLate notes the answer to a question about a call. said is the message that the call was for; zero: there is no such question, or
-// that message was deleted.
+// that message was deleted, and nothing is allowed.
 func decideLate(ctx context.Context, records *store.Conversation, code string, allow bool) (decided store.AskedCall, said chat.Message, err error) {
+	settings := records.Settings()
+	asked, err := settings.Asked(ctx)
+	if err != nil {
+		return decided, said, err
+	}
+	withCode := func(c store.AskedCall) bool { return c.Code == code }
+	i := slices.IndexFunc(asked, withCode)
+	if i < 0 {
+		return decided, said, nil
+	}
+	said, err = records.Transcript().Message(ctx, asked[i].Turn)
+	gone := errors.Is(err, store.ErrNotFound)
+	if err != nil && !gone {
+		return decided, said, err
+	}
 	found := false
-	err = records.Settings().UpdateAsked(ctx, func(asked []store.AskedCall) []store.AskedCall {
-		asked = slices.DeleteFunc(asked, func(c store.AskedCall) bool { return time.Since(c.Asked) > approvalsLast })
-		i := slices.IndexFunc(asked, func(c store.AskedCall) bool { return c.Code == code })
-		found = i >= 0
-		if !found {
+	err = settings.UpdateAsked(ctx, func(asked []store.AskedCall) []store.AskedCall {
+		asked = slices.DeleteFunc(asked, isOld)
+		i := slices.IndexFunc(asked, withCode)
+		found = i >= 0 && !gone
+		if i < 0 {
 			return asked
 		}
 		decided = asked[i]
-		if !allow {
+		if gone || !allow {
 			return slices.Delete(asked, i, i+1)
 		}
-		asked[i].Allowed = true
+		if decided.Allowed.IsZero() { // who presses twice does not prolong it
+			asked[i].Allowed = time.Now()
+		}
 		return asked
 	})
 	if err != nil || !found {
-		return decided, said, err
+		return decided, chat.Message{}, err
 	}
-	said, err = records.Transcript().Message(ctx, decided.Turn)
-	if errors.Is(err, store.ErrNotFound) {
-		return decided, chat.Message{}, nil
-	}
-	return decided, said, err
+	return decided, said, nil
 }
 
-// resumeCall has a call made that somebody allowed: by the turn that asked, if that is about to be repeated, or by one that this starts,
-// whose answer goes where that of the turn went.
+// resumeCall has a call made that somebody allowed: by the turn that asked, which reads the message of this if it goes on, or by a turn
+// that this starts, whose answer goes where that of the turn went. A turn that is about to be repeated, after a crash, needs no message.
 func (h commandHost) resumeCall(ctx context.Context, records *store.Conversation, asked store.AskedCall, said chat.Message, who access.Person) error {
-	turn, open, err := records.Turns().Unanswered(ctx)
-	if err != nil || open && turn.Seq == asked.Turn {
-		return err
+	running := h.operator().turnIn(records.Name())
+	goesOn := running != nil && running.Seq == asked.Turn
+	if !goesOn {
+		turn, open, err := records.Turns().Unanswered(ctx)
+		if err != nil || open && turn.Seq == asked.Turn {
+			return err
+		}
 	}
-	_, err = h.hub.take(ctx, records.Name(), []Inbound{{
-		ID: store.OwnID + "allowed-" + asked.Code, AuthorID: who.ID, Author: who.Name, Time: time.Now(), Addressed: true, ReplyTo: said.ID,
+	_, err := h.hub.take(ctx, records.Name(), []Inbound{{
+		ID: allowedPrefix + asked.Code, AuthorID: who.ID, Author: who.Name, Time: time.Now(), Addressed: true, Steers: goesOn, ReplyTo: said.ID,
 		Text: h.c.speaker().Sayf("I allow the call of %s that you asked about.", asked.Tool),
 	}})
 	return err

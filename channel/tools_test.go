@@ -122,7 +122,7 @@ func TestApprovalIsValidForLong(t *testing.T) {
 			r.wantAnswer(old, "No such tool call is waiting")
 			r.says(bo, place, line, "only for people who manage")
 			check.Len(t, name+": calls", b.Called(), 0)
-			r.wantAnswer(line, "Ada allowed the call of calc_add; I make it now.")
+			r.wantAnswer(line, "Ada allowed the call of calc_add; I go on with it.")
 			r.waitForReplies()
 			check.Len(t, name+": calls", b.Called(), 1)
 			check.Equal(t, name+": the answer", r.lastText(), "The tool says: five")
