@@ -89,7 +89,7 @@ func (a *approvals) ask(ctx context.Context, t llm.Tool, call, fresh string) (co
 	return now.Code, allowed, err
 }
 
-// saidNow returns the ids of the messages of the running turn, those that the model has read since it started included.
+// saidNow returns the ids of the messages of the running turn, with those that it has read since it started.
 func (a *approvals) saidNow() (ids []string, err error) {
 	turn := a.loop.turn.Load()
 	if turn == nil {

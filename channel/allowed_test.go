@@ -70,6 +70,7 @@ func TestAllowedCallIsNoRightForLater(t *testing.T) {
 	})
 	t.Run("after more than an hour", func(t *testing.T) {
 		inBubble(t, nil, func(t *testing.T, r *rig) {
+			r.opts.CatchUp = 24 * time.Hour
 			line, b := askedInVain(r)
 			r.model.Func = func(ctx context.Context, _ int, _ llm.Request) (llm.Response, error) {
 				<-ctx.Done()
@@ -81,8 +82,8 @@ func TestAllowedCallIsNoRightForLater(t *testing.T) {
 			time.Sleep(2 * time.Hour)
 			r.start()
 			check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
-			r.wantAnswer(line, "No such tool call is waiting")
 			r.question(2)
+			r.wantAnswer(line, "No such tool call is waiting")
 			check.Len(t, "calls", b.Called(), 0)
 		})
 	})
