@@ -123,6 +123,11 @@ func TestSteerInAThreadIsItsAuthorsMessage(t *testing.T) {
 	written := steer("my PIN is 4711")
 	r.waits(general)
 	r.w.Edit(general, written, mention+"/steer my PIN is 1234")
+	r.eventually("the edit is stored", func() bool {
+		c := check.Must(r.Store.Conversation(t.Context(), conversation(general)))(t)
+		text, _, err := c.Inbox().Said(t.Context(), written)
+		return err == nil && text == "my PIN is 1234"
+	})
 	r.w.Press(general, question.TS, ann, actionPrefix+"allow")
 	r.inThread(general, asked, "echo: my PIN is 1234")
 	r.Idle(conversation(general))
@@ -132,6 +137,7 @@ func TestSteerInAThreadIsItsAuthorsMessage(t *testing.T) {
 	r.inThread(general, asked, "echo: first")
 	r.end()
 	r.Exec("UPDATE messages SET saved_at = saved_at - 86400000")
+	r.w.Lose(4) // two events for each mention
 	away := steer("while away")
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "top"})
 	r.begin()
@@ -146,6 +152,29 @@ func TestSteerInAThreadIsItsAuthorsMessage(t *testing.T) {
 	r.eventually("it is forgotten", func() bool {
 		return !slices.ContainsFunc(r.said(conversation(general)), func(m chat.Message) bool { return strings.Contains(m.Text, "PIN") })
 	})
+}
+
+// A message that the answer has not read any more is answered where it was written.
+func TestSteerThatComesTooLateIsAnsweredInItsThread(t *testing.T) {
+	writes := make(chan struct{})
+	ends := make(chan struct{})
+	r, general, ann := town(t, slacktest.Options{}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			close(writes)
+			<-ends
+		}
+		return answerN(ctx, n, req)
+	})
+	r.opts.ReplyIn = replyThread
+	r.begin()
+	asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+	<-writes
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: asked, Text: mention + "/steer in French"})
+	r.waits(general)
+	close(ends)
+	r.inThread(general, asked, "answer 1")
+	r.inThread(general, asked, "answer 2")
+	check.Len(t, "what people said in the channel's conversation", r.said(conversation(general)), 2)
 }
 
 // A question is answered eight days later, by another process, where nothing waits for the answer.
