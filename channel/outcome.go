@@ -37,6 +37,7 @@ func (t *turn) pass(ctx context.Context) error {
 
 // fail closes a turn without answer. The sentence is never stored as the assistant's words.
 func (t *turn) fail(ctx context.Context, sentence string) error {
+	t.leaveUnread()
 	o := t.reply(fmt.Sprint(failedPrefix, t.Seq), sentence)
 	o.Failure = true
 	return t.finish(ctx, o)

@@ -62,6 +62,19 @@ func (a *attempt) steer() {
 	}
 }
 
+// leaveUnread drops the messages for this turn at its end: the model has said nothing after them, so they go on waiting.
+func (t *turn) leaveUnread() {
+	n := len(t.attempt.messages)
+	for n > 0 && t.attempt.messages[n-1].Role == llm.RoleUser {
+		n--
+	}
+	if n == len(t.attempt.messages) {
+		return
+	}
+	t.do(func(e *compactor.Compactor) { e.Discard(t.attempt.messages[n].Seq) })
+	t.attempt.messages = t.attempt.messages[:n]
+}
+
 // steered returns the platform ids of the messages of people in an answer.
 func steered(answer []chat.Message) (ids []string) {
 	for _, m := range answer {
@@ -70,6 +83,29 @@ func steered(answer []chat.Message) (ids []string) {
 		}
 	}
 	return ids
+}
+
+// SteerTo returns the conversation to which a message for the running answer goes that somebody wrote in a thread, by its platform id: that
+// of the channel while it answers the message that the thread hangs on, because people see that answer in the thread. One that was
+// delivered before stays where it is. Any process may ask.
+func SteerTo(ctx context.Context, h *Hub, thread, id string) (string, error) {
+	above := chat.ParsePlace(thread)
+	question := above.Thread
+	above.Thread = ""
+	for _, name := range []string{above.String(), thread} {
+		if has, err := Has(ctx, h, name, id); err != nil || has {
+			return name, err
+		}
+	}
+	records, err := h.stored(ctx, above.String())
+	if records == nil || h.access.Rules().Restricts(command.Steer, false) {
+		return thread, err
+	}
+	turn, open, err := records.Turns().Unanswered(ctx)
+	if open && slices.Contains(turn.To, question) {
+		return above.String(), err
+	}
+	return thread, err
 }
 
 // Say delivers a message that a person wrote into a command, to the conversation whose answer people see here.

@@ -3,6 +3,7 @@ package channel_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -220,6 +221,21 @@ func TestSteeringIsNeitherLostNorDoubled(t *testing.T) {
 		check.EqualAll(t, "the transcript, last", r.turns()[6:], []string{"7 user: in French", "7 assistant: the end"})
 		check.Lacks(t, "the prompt", r.lastRequestText(), "Ada] what is tea?")
 	})
+}
+
+func TestSteeringOutlivesATurnThatFailsBeforeTheModelHasReadIt(t *testing.T) {
+	r := newRig(t, nil)
+	r.model.Func = while(func(n int) {
+		if n == 1 {
+			r.say("/steer in French", true)
+		}
+	}, inSteps(always(lookUp), failing(&llm.Error{Kind: llm.KindQuota, Status: 402, Message: "no credit"}), alwaysSay("the end")))
+	r.say("what is tea?", true)
+	r.wantRequests(3)
+	check.EqualAll(t, "the transcript", r.turns(), []string{"1 user: what is tea?", "1 assistant:", "1 tool: found", "4 user: in French", "4 assistant: the end"})
+	r.restart()
+	r.ask("and coffee?")
+	check.Len(t, "turns with that message", slices.DeleteFunc(r.turns(), func(s string) bool { return !strings.HasSuffix(s, "in French") }), 1)
 }
 
 func TestSteeringIsEditedAndDeletedLikeAnyMessage(t *testing.T) {

@@ -118,11 +118,14 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 		m, there := q.recent.current(e.Channel, e.message)
 		in, relevant := q.translator.inbound(place, m)
 		relevant = relevant && there
-		if relevant && q.translator.isCommand(place, in) {
+		if alone := relevant && (platform.IsCommand(in) || q.translator.steersAbove(place, in)); alone {
 			if n > 0 {
 				break
 			}
-			return 1, q.command(ctx, place, in, q.recent.answeredIn(e.Channel, m))
+			if platform.IsCommand(in) {
+				return 1, q.command(ctx, place, in, q.recent.answeredIn(e.Channel, m))
+			}
+			return 1, q.steer(ctx, place, in, e.Kind)
 		}
 		if relevant {
 			in.Audience = audience(e.Kind, place)
@@ -150,6 +153,39 @@ func (q *events) command(ctx context.Context, place chat.Place, in channel.Inbou
 		q.commands.start(place.Channel+"/"+in.ID, c, q.commands.asMessage(c, in.ID))
 		return nil
 	}
+}
+
+// steer returns how to deliver a message for the running answer that is in a thread.
+func (q *events) steer(ctx context.Context, place chat.Place, in channel.Inbound, kind string) (store func() error) {
+	return func() error {
+		name, err := channel.SteerTo(ctx, q.base.Hub, place.String(), in.ID)
+		if err != nil {
+			return err
+		}
+		to := chat.ParsePlace(name)
+		if to.Thread == "" {
+			in = q.inChannel(ctx, in, place.Thread)
+		}
+		in.Audience = audience(kind, to)
+		if !in.Incomplete {
+			in.Label = q.names.label(to, in.Author)
+		}
+		return q.base.Deliver(ctx, name, in)
+	}
+}
+
+// inChannel returns a message of a thread as one of the channel's conversation. An incomplete one would not reach the running answer.
+func (q *events) inChannel(ctx context.Context, in channel.Inbound, thread string) channel.Inbound {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if isNameless(in) {
+		in.Author = q.names.lookUp(ctx, in.AuthorID)
+	}
+	in.Text = q.names.resolveNames(ctx, in.Text)
+	in.Incomplete = isNameless(in) || slices.ContainsFunc(in.Attachments, q.translator.files.Wanted)
+	in.Thread = false
+	in.ReplyTo = thread // where it is answered if that answer does not read it
+	return in
 }
 
 // stop returns how to handle a press of Slack's stop button, which may come to several processes. The session ends in any case: after
@@ -204,6 +240,9 @@ func (q *events) edited(ctx context.Context, m message) (store func() error) {
 		if err != nil {
 			return err
 		}
+		if place.Thread != "" && name == above(place) {
+			in = q.inChannel(ctx, in, place.Thread)
+		}
 		return q.base.Hub.Edit(ctx, name, in)
 	}
 }
@@ -230,6 +269,10 @@ func (q *events) deletion(ctx context.Context, channelID string, m message) (sto
 // message depends on the settings, and on whether the app was an agent, when it arrived.
 func (q *events) whereIs(ctx context.Context, place chat.Place, ts string) (name string, err error) {
 	if place.Thread != "" && !place.Direct() {
+		isAbove, err := channel.Has(ctx, q.base.Hub, above(place), ts) // see steer
+		if err != nil || isAbove {
+			return above(place), err
+		}
 		return place.String(), nil
 	}
 	name, err = channel.WhereIs(ctx, q.base.Hub, above(place), ts)

@@ -74,7 +74,7 @@ func (h *history) inbound(ctx context.Context, place chat.Place, found pages) ch
 		}
 		at := h.recent.placeOf(place.Channel, m)
 		m, there := h.recent.current(place.Channel, m)
-		if in, relevant := h.translator.inbound(at, m); relevant && there && at == place && !h.translator.isCommand(place, in) && !h.isElsewhere(ctx, place, m) {
+		if in, relevant := h.translator.inbound(at, m); relevant && there && at == place && !platform.IsCommand(in) && !h.isElsewhere(ctx, place, m) {
 			if m.Edited != nil {
 				in.Edited = timeOf(m.Edited.TS)
 			}
@@ -84,8 +84,9 @@ func (h *history) inbound(ctx context.Context, place chat.Place, found pages) ch
 	if found.unreadable {
 		p.There = nil
 	}
-	// A direct message may have been one with an agent, and threads of it, too.
-	p.TopOnly = place.Direct() && place.Thread == "" && (found.topOnly || !h.recent.isOne(place.Channel))
+	// A direct message may have been one with an agent, and threads of it, too. What was said in a thread for the answer to the message
+	// above it is in the channel's conversation.
+	p.TopOnly = place.Thread == "" && (found.topOnly || !h.recent.isOne(place.Channel))
 	return p
 }
 

@@ -124,18 +124,11 @@ func (t *translator) answersInThread(place chat.Place) bool {
 	return err == nil && addressed
 }
 
-// isCommand reports whether a message is a command to the bot. One for the answer to the message that its thread hangs on is: that answer
-// belongs to the channel's conversation, where the command looks for it.
-func (t *translator) isCommand(place chat.Place, in channel.Inbound) bool {
+// steersAbove reports whether a message in a thread may be for the answer to the message that the thread hangs on, which belongs to the
+// channel's conversation.
+func (t *translator) steersAbove(place chat.Place, in channel.Inbound) bool {
 	_, spoken := command.Spoken(in.Text)
-	above := t.self.place(place.Channel, "")
-	if !spoken || !in.Addressed || in.Bot || place.Thread == "" || !repliesInThreads(t.replyIn, above) {
-		return platform.IsCommand(in)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	addressed, err := t.base.Hub.WasAddressed(ctx, above.String(), place.Thread)
-	return err == nil && addressed
+	return spoken && in.Addressed && !in.Bot && place.Thread != "" && repliesInThreads(t.replyIn, t.self.place(place.Channel, ""))
 }
 
 // attachments describes the files of a message by the fields of its event.

@@ -119,7 +119,7 @@ func (p *poster) post(ctx context.Context, client *slackgo.Client, place chat.Pl
 	return ts, err
 }
 
-// threadOf returns the thread for the answer to a message of a direct message with an agent: each message at the top opens one.
+// threadOf returns the thread for the answer to a message of a channel's conversation: each message at the top opens one.
 func (p *poster) threadOf(ctx context.Context, place chat.Place, ts string) string {
 	if thread, known := p.recent.threads.Find(place.Channel + "/" + ts); known {
 		return thread

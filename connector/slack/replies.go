@@ -21,11 +21,11 @@ func repliedAfter(m message, after, but string) bool {
 		(len(m.ReplyUsers) == 0 || slices.ContainsFunc(m.ReplyUsers, func(id string) bool { return id != but }))
 }
 
-// isElsewhere reports whether a message in a thread of a direct message is in another conversation since before a change of the settings,
-// or of the app.
+// isElsewhere reports whether a message in a thread is in another conversation: it was for an answer of the channel's, or in a direct
+// message, it is there since before a change of the settings, or of the app.
 func (h *history) isElsewhere(ctx context.Context, place chat.Place, m message) bool {
 	thread := h.recent.threadOf(place.Channel, m)
-	if thread == "" || !place.Direct() {
+	if thread == "" || !place.Direct() && place.Thread == "" {
 		return false
 	}
 	other := place

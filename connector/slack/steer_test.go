@@ -82,12 +82,17 @@ func TestSteerInTheThreadWhereTheAnswerIsWrittenReachesIt(t *testing.T) {
 	r, general, ann := addingTown(t, replyThread)
 	asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "please add"})
 	question := r.inThread(general, asked, "May I call calc_add")
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: asked, Text: mention + "/steer in French"})
-	r.inThread(general, asked, "ann: in French")
+	ben := r.w.AddUser("ben")
+	r.w.Join(general, ben)
+	written := r.w.Say(slacktest.Post{Channel: general, User: ben, Thread: asked, Text: mention + "/steer in French"})
+	r.waits(general)
 	r.w.Press(general, question.TS, ann, actionPrefix+"allow")
 	r.inThread(general, asked, "echo: in French")
 	said := r.said(conversation(general))
-	check.That(t, len(said) == 2 && said[1].Text == "in French" && said[1].Turn == said[0].Seq, "people said %+v", said)
+	check.That(t, len(said) == 2 && said[1].ID == written && said[1].Text == "in French" && said[1].Author == "ben" && said[1].Turn == said[0].Seq, "people said %+v", said)
+	for _, m := range r.botMessages(general) {
+		check.Lacks(t, "what the bot posts", m.Shown(), "ben")
+	}
 
 	r.Idle(conversation(general)) // the answer is complete: it is a question, in the thread
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: asked, Text: mention + "/steer and in German?"})
@@ -97,6 +102,79 @@ func TestSteerInTheThreadWhereTheAnswerIsWrittenReachesIt(t *testing.T) {
 	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: asked, Text: mention + "once more"})
 	r.inThread(general, asked, "echo: once more")
 	check.Len(t, "what people said in the thread", r.said(conversation(general)+"/"+asked), 2)
+}
+
+// waits waits until a message for the running answer of a channel's conversation is in its inbox.
+func (r *rig) waits(channelID string) {
+	r.T.Helper()
+	r.eventually("the message waits", func() bool {
+		c := check.Must(r.Store.Conversation(r.T.Context(), conversation(channelID)))(r.T)
+		return check.Must(c.Inbox().Due(r.T.Context()))(r.T).Waiting == 1
+	})
+}
+
+func TestSteerInAThreadIsItsAuthorsMessage(t *testing.T) {
+	r, general, ann := addingTown(t, replyThread)
+	asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "please add"})
+	question := r.inThread(general, asked, "May I call calc_add")
+	steer := func(text string) (ts string) {
+		return r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: asked, Text: mention + "/steer " + text})
+	}
+	written := steer("my PIN is 4711")
+	r.waits(general)
+	r.w.Edit(general, written, mention+"/steer my PIN is 1234")
+	r.eventually("the edit is stored", func() bool {
+		c := check.Must(r.Store.Conversation(t.Context(), conversation(general)))(t)
+		text, _, err := c.Inbox().Said(t.Context(), written)
+		return err == nil && text == "my PIN is 1234"
+	})
+	r.w.Press(general, question.TS, ann, actionPrefix+"allow")
+	r.inThread(general, asked, "echo: my PIN is 1234")
+	r.Idle(conversation(general))
+
+	// The thread has other messages, a gap, and a history in which that one is, too; the history of the channel lacks it.
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: asked, Text: mention + "first"})
+	r.inThread(general, asked, "echo: first")
+	r.end()
+	r.Exec("UPDATE messages SET saved_at = saved_at - 86400000")
+	r.w.Lose(4) // two events for each mention
+	away := steer("while away")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "top"})
+	r.begin()
+	r.inThread(general, asked, "echo: while away")
+	r.eventually("the channel's gap is read", func() bool { return len(r.said(conversation(general))) == 3 })
+	r.Idle(conversation(general))
+	check.Equal(t, "the message", r.said(conversation(general))[1].Text, "my PIN is 1234")
+	thread := r.said(conversation(general) + "/" + asked)
+	check.That(t, len(thread) == 2 && thread[1].ID == away && thread[1].Text == "while away", "the thread has %+v", thread)
+
+	r.w.Delete(general, written)
+	r.eventually("it is forgotten", func() bool {
+		return !slices.ContainsFunc(r.said(conversation(general)), func(m chat.Message) bool { return strings.Contains(m.Text, "PIN") })
+	})
+}
+
+// A message that the answer has not read any more is answered where it was written.
+func TestSteerThatComesTooLateIsAnsweredInItsThread(t *testing.T) {
+	writes := make(chan struct{})
+	ends := make(chan struct{})
+	r, general, ann := town(t, slacktest.Options{}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			close(writes)
+			<-ends
+		}
+		return answerN(ctx, n, req)
+	})
+	r.opts.ReplyIn = replyThread
+	r.begin()
+	asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+	<-writes
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: asked, Text: mention + "/steer in French"})
+	r.waits(general)
+	close(ends)
+	r.inThread(general, asked, "answer 1")
+	r.inThread(general, asked, "answer 2")
+	check.Len(t, "what people said in the channel's conversation", r.said(conversation(general)), 2)
 }
 
 // A question is answered eight days later, by another process, where nothing waits for the answer.

@@ -65,11 +65,11 @@ func (r *replies) Reply(conversation string, to []string) channel.Writer {
 	return w
 }
 
-// locate finds the thread of an answer in a direct message with an agent: that of the answered message. It is called once the connector
-// is open, because who the bot is was not known before.
+// locate finds the thread of an answer that belongs into one: that of the answered message, which itself may be in it. It is called once
+// the connector is open, because who the bot is was not known before.
 func (w *writer) locate(ctx context.Context) {
 	w.located.Do(func() {
-		if w.conversation.Thread == "" && isTS(w.answers) && w.recent.isWithAgent(w.place.Channel) {
+		if w.conversation.Thread == "" && isTS(w.answers) && (w.place.Thread != "" || w.recent.isWithAgent(w.place.Channel)) {
 			w.place.Thread = w.threadOf(ctx, w.conversation, w.answers)
 		}
 	})
