@@ -95,7 +95,7 @@ func TestAToolIsAllowedByAButtonDaysLater(t *testing.T) {
 	check.Len(t, "calls that a stranger allowed", box.Called(), 0)
 	r.Click(r.square, r.ann.ID, question.ID, allow)
 	r.shown(r.square, "The tool says: five")
-	r.shown(r.square, "ann allowed the call of calc_add; I make it now.")
+	r.shown(r.square, "ann allowed the call of calc_add; I go on with it.")
 	check.Len(t, "calls", box.Called(), 1)
 	r.ask(r.square, "please add") // the question is void when its call is asked about once more
 	r.until("another question", func() bool { return len(r.contents(r.square)) == 3 })

@@ -209,7 +209,7 @@ func TestAToolIsAllowedByAButtonDaysLater(t *testing.T) {
 			check.Len(t, "messages, as before", r.botMessages(general), 1)
 			r.w.Press(general, question.TS, ann, actionPrefix+"allow")
 			check.Equal(t, "the thread", find("The tool says: five").Thread, question.Thread)
-			find("ann allowed the call of calc_add; I make it now.")
+			find("ann allowed the call of calc_add; I go on with it.")
 			check.Len(t, "calls", box.Called(), 1)
 			r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "please add"})
 			again := find("May I call calc_add")
