@@ -25,6 +25,7 @@ func (w *owner) Rewrite(ctx context.Context, id int64, number int, text string) 
 // rewrite rewrites or removes a line of a shown summary.
 func (m *machine) rewrite(rt *rapid.T) {
 	r := m.r
+	quiet := !r.c.Busy() // else a summary may be applied before the next look, e.g. in place of a placeholder
 	g := r.c.Status()
 	rows := slices.Concat(rowsOf(g.Past.Earlier), g.Stack)
 	if len(rows) == 0 {
@@ -41,7 +42,6 @@ func (m *machine) rewrite(rt *rapid.T) {
 		m.written++
 		text = strings.TrimSpace(fmt.Sprintf("written %d. %s", m.written, filler(one(rt, "size of a line", 1, 5, 20))))
 	}
-	quiet := !r.c.Busy() // else a summary may be applied before the next look, e.g. in place of a placeholder
 	e, err := r.c.Rewrite(context.Background(), row.ID, number, text)
 	noRoom, refused := errors.AsType[*compactor.NoRoomError](err)
 	switch {
@@ -50,6 +50,8 @@ func (m *machine) rewrite(rt *rapid.T) {
 	case refused:
 		check.Require(rt, noRoom.Why != "", "a line is refused without a reason")
 		m.tally.add(1, "lines without room")
+		return
+	case !quiet && errors.Is(err, transcript.ErrNotApplied):
 		return
 	case err != nil:
 		check.Error(rt, err, transcript.ErrOnlyLine)
