@@ -50,7 +50,8 @@ func (a *attempt) steer() {
 		if slices.ContainsFunc(a.messages, func(known chat.Message) bool { return known.Role == llm.RoleUser && known.ID == m.ID }) {
 			continue
 		}
-		if burst -= m.Tokens; burst < 0 {
+		burst -= m.Tokens
+		if burst < 0 {
 			return // as with other messages, the rest waits for the next turn
 		}
 		a.do(func(e *compactor.Compactor) {

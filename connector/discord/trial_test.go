@@ -32,7 +32,10 @@ func (r *rig) tried(ctx context.Context, conversation, noPress string) (steps []
 
 func (r *rig) trial(ctx context.Context, conversation string) (*platform.Trial, error) {
 	r.T.Helper()
-	r.tune = append(r.tune, func(d *Discord) { d.pauses.firstPost, d.pauses.edit = 0, 20*time.Millisecond })
+	r.tune = append(r.tune, func(d *Discord) {
+		d.pauses.firstPost = 0
+		d.pauses.edit = 20 * time.Millisecond
+	})
 	r.open()
 	return r.connector.Trial(ctx, r.Hub, conversation)
 }

@@ -14,7 +14,7 @@ import (
 	"cairn/channel"
 )
 
-// open returns the writer of a reply that no process has begun.
+// open returns the writer of a reply that no process has started.
 func (r *trialRun) open(to ...string) channel.Writer {
 	w := r.Connector.Reply(r.Conversation, to)
 	if adopter, ok := w.(channel.Adopter); ok {

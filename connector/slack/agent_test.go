@@ -177,7 +177,7 @@ func TestAnAgentWithoutTheEventOfTheButtonSaysSo(t *testing.T) {
 		letGo()
 		r.awaitAnswers(general, n+1)
 	}
-	check.Equal(t, "how often the log tells of it", strings.Count(r.Log.String(), "msg=stop_button_missing"), 1)
+	check.Equal(t, "how often the log says so", strings.Count(r.Log.String(), "msg=stop_button_missing"), 1)
 }
 
 // While it thinks there is no stream yet.
@@ -191,7 +191,7 @@ func TestAStopBeforeTheFirstWord(t *testing.T) {
 	r.w.StopSession(general, asked, ann)
 	r.status(general, asked, slackgo.AgentSessionStatusActive)
 	r.Idle(conversation(general))
-	check.HasPrefix(t, "the person is told", r.awaitPrivate(general, ann, 1).Shown(), "Stopped.")
+	check.HasPrefix(t, "what the person reads", r.awaitPrivate(general, ann, 1).Shown(), "Stopped.")
 	check.Equal(t, "the thread of that", r.botMessages(general, ann)[0].Thread, asked)
 	check.Len(t, "messages that all see", r.botMessages(general), 0)
 }
@@ -217,7 +217,7 @@ func TestASessionEndsAfterACrash(t *testing.T) {
 	check.Equal(t, "the story", strings.Count(text, "word"), 2000)
 }
 
-// Beyond half of the rate limit an answer is begun without a session, so that each session that was begun can be ended.
+// Beyond half of the rate limit an answer starts without a session, so that each session that was started can be ended.
 func TestAgentsLeaveRoomForTheEndsOfSessions(t *testing.T) {
 	r, letGo := thinkingAs(t, slacktest.Options{Agent: true})
 	r.begin()
@@ -226,8 +226,8 @@ func TestAgentsLeaveRoomForTheEndsOfSessions(t *testing.T) {
 	}
 	q := r.asked(t)
 	r.eventually("the sign", func() bool { return len(r.reactions(q.channel, q.to[0])) == 1 })
-	_, begun := r.w.Session(q.channel, q.thread)
-	check.That(t, !begun && r.w.Status(q.channel, q.thread) == "", "there is a session, or words")
+	_, started := r.w.Session(q.channel, q.thread)
+	check.That(t, !started && r.w.Status(q.channel, q.thread) == "", "there is a session, or words")
 	letGo()
 	r.answered(q.channel, "answer 1")
 	r.eventually("it is gone", func() bool { return len(r.reactions(q.channel, q.to[0])) == 0 })

@@ -49,7 +49,8 @@ func (h *home) onPlace(p homePayload, chosen string, page homePage) {
 		defer cancel()
 		refused, err := h.openSettings(inTime, p, chosen, page)
 		if inTime.Err() != nil || strings.HasSuffix(codeOf(err), "_trigger_id") {
-			refused, err = textSlow, nil
+			refused = textSlow
+			err = nil
 		}
 		if refused != "" {
 			h.tell(p.User.ID, page, place, refused)

@@ -48,7 +48,7 @@ func (r *rig) stands(q target, text string) {
 	r.T.Helper()
 	got := strings.Join(r.botTexts(q.channel), "")
 	check.Equal(r.T, "characters", len(got), len(text))
-	check.That(r.T, got == text, "another text stands there: %q", got)
+	check.That(r.T, got == text, "the text is %q", got)
 	for i, m := range r.botMessages(q.channel) {
 		check.Contains(r.T, "its mark", string(m.Metadata), `"reply":"r1"`, fmt.Sprintf(`"part":%d`, i))
 	}
