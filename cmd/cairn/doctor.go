@@ -194,7 +194,7 @@ func (a *app) howToRestore() string {
 }
 
 func (d *doctor) connectors(ctx context.Context) {
-	connectors, err := openConnectors(&d.app.settings, new(readers), d.app.webSide != nil, slog.New(slog.DiscardHandler))
+	connectors, err := openConnectors(&d.app.settings, new(readers), d.app.settings.Web.Listen != "", slog.New(slog.DiscardHandler))
 	switch {
 	case errors.Is(err, errNoConnector):
 		d.report("platform", nil, "no tokens are set: only the terminal is available")

@@ -34,7 +34,7 @@ type app struct {
 
 	settings config.Settings
 	secrets  redactor // secrets to mask in logs and errors
-	webSide  *webSide // nil: no web server
+	webSide  *webSide // nil: no web server, as of an import
 
 	databaseEvery time.Duration // how often a bot checks its database file; 0: every minute
 	patience      time.Duration // see channel.Options
