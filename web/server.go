@@ -77,7 +77,7 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 	defer end()
 	s.router.streams = streams
 	server := &http.Server{
-		Handler: s.router.guarded(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,
+		Handler: compressed(s.router.guarded()), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 		ConnContext: trustLocal,
 	}
