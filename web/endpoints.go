@@ -90,12 +90,12 @@ const (
 // routes returns the routes of the API. Without endpoints it returns them for their types.
 func (e *endpoints) routes() []route {
 	return slices.Concat(
-		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(),
+		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(), e.events.routes(),
 		[]route{
 			{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: e.events.serve, query: []param{
 				{name: "conversation", text: "only those of this conversation, by name"},
 				{name: "Last-Event-ID", in: "header", text: "resume after this event"},
-				{name: "kinds", text: "only these, separated by commas: " + strings.Join(allKinds, ", ")},
+				{name: "kinds", text: "only these, separated by commas: " + strings.Join(allKinds, ", ") + "; all but log, if it is missing"},
 			}},
 			read("/api/openapi.json", "This description", e.openAPI),
 		},

@@ -54,7 +54,7 @@ func TestEvents(t *testing.T) {
 	w.until(t, `"change":"saved"`)
 	r.do(200, nil, "PATCH /api/memories/1", `{"state": "forgotten"}`)
 	w.until(t, `"change":"forgotten"`)
-	log := slog.New(r.events.Incidents(slog.DiscardHandler)).With("conversation", garden)
+	log := slog.New(r.events.Logged(slog.DiscardHandler)).With("conversation", garden)
 	log.Info("of_no_concern")
 	r.events.Mask = func(_ []string, a slog.Attr) slog.Attr {
 		return slog.String(a.Key, strings.ReplaceAll(a.Value.String(), "hush", "[masked]"))

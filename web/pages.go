@@ -39,6 +39,7 @@ var pages = []struct {
 	{"/memories/{id}", "", memoryPage},
 	{"/usage", "/api/usage", usagePage},
 	{"/health", "", healthPage},
+	{"/log", "/api/log", logPage},
 	{"/chat/{chat}", "", chatPage},
 }
 

@@ -93,7 +93,7 @@ func said(text string) (llm.Response, error) {
 func newRig(t *testing.T, o rigOptions) *rig {
 	t.Parallel()
 	r := &rig{t: t, events: NewEvents()}
-	log := slog.New(r.events.Incidents(slog.DiscardHandler))
+	log := slog.New(r.events.Logged(slog.DiscardHandler))
 	dir := t.TempDir()
 	storetest.CopyEmpty(t, dir)
 	r.store = must(store.Open(t.Context(), store.Options{Dir: dir, Log: log}))

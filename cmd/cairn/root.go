@@ -227,7 +227,7 @@ func (a *app) logger(w io.Writer, fallback slog.Level) *slog.Logger {
 		out = tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05", ReplaceAttr: a.secrets.attr, NoColor: os.Getenv("NO_COLOR") != ""})
 	}
 	if a.webSide != nil {
-		out = a.webSide.events.Incidents(out)
+		out = a.webSide.events.Logged(out)
 	}
 	return slog.New(out)
 }
