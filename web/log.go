@@ -47,17 +47,13 @@ func (logHandler) Enabled(_ context.Context, level slog.Level) bool { return lev
 
 func (h logHandler) Handle(_ context.Context, r slog.Record) error {
 	l := logLine{Level: strings.ToLower(r.Level.String()), Name: r.Message, Attributes: map[string]string{}, Time: r.Time.UTC()}
-	add := func(a slog.Attr) bool {
-		if h.events.Mask != nil {
-			a = h.events.Mask(nil, a)
-		}
-		l.Attributes[a.Key] = a.Value.String()
-		return true
-	}
 	for _, a := range h.attrs {
-		add(a)
+		h.events.add(l.Attributes, "", a)
 	}
-	r.Attrs(add)
+	r.Attrs(func(a slog.Attr) bool {
+		h.events.add(l.Attributes, "", a)
+		return true
+	})
 	h.events.keepLine(l)
 	if l.isIncident() {
 		h.events.publish(kindIncident, l.Attributes["conversation"], l)
@@ -65,6 +61,23 @@ func (h logHandler) Handle(_ context.Context, r slog.Record) error {
 		h.events.send(kindLog, l.Attributes["conversation"], l, false)
 	}
 	return nil
+}
+
+// add adds an attribute, masked; of a value that knows what belongs in the log, only that.
+func (e *Events) add(to map[string]string, prefix string, a slog.Attr) {
+	a.Value = a.Value.Resolve()
+	if a.Value.Kind() == slog.KindGroup {
+		for _, part := range a.Value.Group() {
+			e.add(to, prefix+a.Key+".", part)
+		}
+		return
+	}
+	if e.Mask != nil {
+		a = e.Mask(nil, a)
+	}
+	if text := a.Value.String(); text != "" {
+		to[prefix+a.Key] = text
+	}
 }
 
 func (h logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
@@ -174,7 +187,7 @@ func logTable(lines []logLine) g.Node {
 		keys := slices.Sorted(maps.Keys(rest))
 		class := map[string]string{"warn": "warn", "error": "bad"}[l.Level]
 		return []g.Node{
-			timeView(l.Time),
+			secondView(l.Time),
 			tag(class, l.Level),
 			h.Div(
 				h.B(g.Text(l.Name)),

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"cairn/compactor"
 	"cairn/testkit/check"
 )
 
@@ -18,7 +19,7 @@ func TestLog(t *testing.T) {
 	watcher := r.events.watch("")
 	log := slog.New(r.events.Logged(slog.DiscardHandler)).With("conversation", garden)
 	log.Debug("too_much")
-	log.Info("answered", "turn", 3)
+	log.Info("answered", "turn", 3, "event", compactor.Event{ID: 7, Summary: "We plant tulips.", Set: []compactor.Summary{{Text: "We plant tulips."}}})
 	log.Warn("request_failed", "error", errors.New("the secret key of <b>Ada</b>"))
 	log.Info("request_recovered")
 
@@ -39,7 +40,9 @@ func TestLog(t *testing.T) {
 	page := r.page(200, "/log?level=warn")
 	check.Contains(t, "the page", page, "request_failed", "the *** key of &lt;b&gt;Ada", `href="/c/terminal:garden"`, "<option value=\"warn\" selected")
 	check.Lacks(t, "the page", page, "answered")
-	check.Contains(t, "the live part", r.page(200, "/log?fragment=live"), "answered")
+	part := r.page(200, "/log?fragment=live")
+	check.Contains(t, "the live part", part, "answered", "event.id=")
+	check.Lacks(t, "the live part", part, "tulips")
 	check.Contains(t, "the page of the health", r.page(200, "/health"), "request_failed")
 
 	kinds := ""
