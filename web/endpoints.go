@@ -21,6 +21,7 @@ type endpoints struct {
 	simulator     *simulator
 	memories      *memories
 	expenses      *expenses
+	connectors    *connectors
 
 	store    *store.Store
 	operator channel.Operator
@@ -39,6 +40,7 @@ func newEndpoints(o Options, gate *gate) *endpoints {
 		simulator:     &simulator{operator: operator, store: o.Store, settings: o.Settings, running: make(chan struct{}, 1)},
 		memories:      &memories{store: o.Store, events: o.Events},
 		expenses:      &expenses{operator: operator, store: o.Store, settings: o.Settings},
+		connectors:    &connectors{of: o.Connectors, events: o.Events},
 		store:         o.Store,
 		operator:      operator,
 		events:        o.Events,
@@ -90,7 +92,7 @@ const (
 // routes returns the routes of the API. Without endpoints it returns them for their types.
 func (e *endpoints) routes() []route {
 	return slices.Concat(
-		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(), e.events.routes(),
+		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(), e.events.routes(), e.connectors.routes(),
 		[]route{
 			{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: e.events.serve, query: []param{
 				{name: "conversation", text: "only those of this conversation, by name"},

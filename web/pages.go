@@ -40,6 +40,7 @@ var pages = []struct {
 	{"/usage", "/api/usage", usagePage},
 	{"/health", "", healthPage},
 	{"/log", "/api/log", logPage},
+	{"/connectors", "", connectorsPage},
 	{"/chat/{chat}", "", chatPage},
 }
 
@@ -98,6 +99,7 @@ func (d *dashboard) register(t *router) {
 		})
 	}
 	t.stream("GET /c/{name}/settings/preview", d.previewSettings)
+	t.stream("GET /connectors/{connector}/check", d.checkConnector)
 	t.handle("GET /chat", func(w http.ResponseWriter, r *http.Request) error { // leads to the chat that the form names
 		http.Redirect(w, r, chatPageOf(cmp.Or(strings.TrimSpace(r.URL.Query().Get("name")), "general")), http.StatusSeeOther)
 		return nil

@@ -75,6 +75,7 @@ type rigOptions struct {
 	window    int // of the model; 0: 8000
 	tools     channel.Toolbox
 	mcpWrites bool
+	platforms Connectors
 	says      string // the model; empty: "Noted."
 	model     func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
 	before    func(r *rig)      // called before the server runs
@@ -125,7 +126,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	r.server = New(Options{
 		Hub: r.hub, Store: r.store, Settings: r.settings.Load,
 		Events: r.events, Listener: listener, Token: o.token, Hosts: o.hosts, Log: log, Version: "test", MCPWrites: o.mcpWrites,
-		Health: well, Debug: well,
+		Health: well, Debug: well, Connectors: o.platforms,
 	})
 	r.url = "http://" + listener.Addr().String()
 	if o.before != nil {

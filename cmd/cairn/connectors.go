@@ -33,6 +33,7 @@ type outerConnector interface {
 	Run(ctx context.Context, hub *channel.Hub) error
 	Connected() bool
 	Problem() string // what it waits for if the platform does not answer; else empty
+	Heard() (at time.Time, delay time.Duration)
 	Check(ctx context.Context) (facts []string, err error)
 	// Trial prepares a trial in a conversation; see platform.Trial. The connector must not run.
 	Trial(ctx context.Context, hub *channel.Hub, conversation string) (*platform.Trial, error)
