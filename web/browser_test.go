@@ -112,6 +112,11 @@ func clicksInBrowser(t *testing.T) {
 	b.submits(`button[value=background_threshold]`, "Settings changed.")
 	b.until("it is reset", "document.getElementById('set-background_threshold').value === '0.8'")
 
+	memoriesInBrowser(b)
+}
+
+// memoriesInBrowser adds a memory, changes several together, and one.
+func memoriesInBrowser(b *browser) {
 	b.open("/memories")
 	b.click("details.add summary")
 	b.keys(".add textarea", "Bob plays the oboe")

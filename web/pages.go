@@ -41,6 +41,7 @@ var pages = []struct {
 	{"/health", "", healthPage},
 	{"/log", "/api/log", logPage},
 	{"/connectors", "", connectorsPage},
+	{"/tools", "", toolsPage},
 	{"/chat/{chat}", "", chatPage},
 }
 

@@ -126,7 +126,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	r.server = New(Options{
 		Hub: r.hub, Store: r.store, Settings: r.settings.Load,
 		Events: r.events, Listener: listener, Token: o.token, Hosts: o.hosts, Log: log, Version: "test", MCPWrites: o.mcpWrites,
-		Health: well, Debug: well, Connectors: o.platforms,
+		Health: well, Debug: well, Connectors: o.platforms, Tools: o.tools,
 	})
 	r.url = "http://" + listener.Addr().String()
 	if o.before != nil {

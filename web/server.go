@@ -30,6 +30,7 @@ type Options struct {
 	Version  string
 
 	Connectors  Connectors                                        // nil: there are none
+	Tools       channel.Toolbox                                   // of other programs; nil: there are none
 	Ready       func(ctx context.Context) (ok bool, parts []Part) // checks the bot's health; may query the database
 	Health      http.Handler                                      // serves GET /healthz, /readyz and /metrics; nil: not served
 	OpenMetrics bool                                              // /metrics requires no token, as the health checks at the same address

@@ -25,7 +25,7 @@ import (
 
 // sections are the pages that every page links, except for the login.
 var sections = [][2]string{
-	{"/", "Conversations"}, {"/chat", "Chat"}, {"/memories", "Memories"}, {"/usage", "Usage"}, {"/connectors", "Connectors"}, {"/health", "Health"}, {"/log", "Log"},
+	{"/", "Conversations"}, {"/chat", "Chat"}, {"/memories", "Memories"}, {"/usage", "Usage"}, {"/tools", "Tools"}, {"/connectors", "Connectors"}, {"/health", "Health"}, {"/log", "Log"},
 }
 
 // frame returns the full page around its content, which is of the section with this path; "" for the login.
