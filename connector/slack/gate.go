@@ -40,6 +40,8 @@ var tiers = map[string]tier{
 	"conversations.info":                    {limit: 50, background: 25},
 	"conversations.replies":                 {limit: 50, background: 25},
 	"files.info":                            {limit: 100, background: 50},
+	"reactions.add":                         {limit: 50, background: 25},
+	"reactions.remove":                      {limit: 20, background: 20},
 	"users.conversations":                   {limit: 50, background: 25},
 	"users.info":                            {limit: 100, background: 50},
 	"users.list":                            {limit: 20, background: 10},
