@@ -29,6 +29,7 @@ type tier struct {
 // waits. chat.postMessage has a special tier: several hundred messages a minute, with one a second in a channel, of which
 // Slack allows bursts.
 var tiers = map[string]tier{
+	"agents.sessions.rename":                {limit: 50, background: 50},
 	"agents.sessions.setStatus":             {limit: 50, background: 25},
 	"assistant.threads.setSuggestedPrompts": {limit: 100, background: 100},
 	"chat.appendStream":                     {limit: 100, background: 100, spread: true},
