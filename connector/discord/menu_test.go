@@ -96,8 +96,8 @@ func TestTheMenuOfAnUnknownMessage(t *testing.T) {
 func TestEachEntryOfTheMenuIsRegistered(t *testing.T) {
 	r := newRig(t, discordtest.Options{}).start().registered()
 	known := r.Commands()[len(command.All):]
-	check.Equal(t, "entries", len(known), len(command.Actions))
-	for i, a := range command.Actions {
+	check.Equal(t, "entries", len(known), len(command.Menu))
+	for i, a := range command.Menu {
 		names := *known[i].NameLocalizations
 		check.That(t, known[i].Type == discordgo.MessageApplicationCommand && known[i].Name == a.Label && len(names) == 7, "%+v is known as %+v", a, known[i])
 	}
