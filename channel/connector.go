@@ -76,6 +76,12 @@ type Adopter interface {
 	Fresh()
 }
 
+// Forgetter is implemented by connectors that have shown a person's message elsewhere than at its place, such as in a title.
+type Forgetter interface {
+	// Forgotten reports that messages of people were deleted or forgotten, by their platform ids. It must not block.
+	Forgotten(conversation string, ids []string)
+}
+
 // Observer is implemented by connectors that follow their conversations. Its methods must not block.
 type Observer interface {
 	// Accepted reports that a message is on disk, and its place (seq) once it is taken up. If an earlier turn takes long, or the

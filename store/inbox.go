@@ -177,6 +177,15 @@ func (in Inbox) Said(ctx context.Context, id string) (text, replyTo string, err 
 	return text, replyTo, err
 }
 
+// AskedFirst reports whether a message in the transcript, by its platform ID, wanted an answer, and whether it came before all that the bot
+// has written. It may be deleted since.
+func (in Inbox) AskedFirst(ctx context.Context, id string) (asked, first bool, err error) {
+	err = in.c.row(ctx, "look who asked", []any{&asked, &first}, `SELECT addressed = 1,
+			NOT EXISTS (SELECT 1 FROM messages a WHERE a.id BETWEEN CAST(?1 AS BIGINT) << 32 AND m.id AND a.role = 'assistant')
+		FROM messages m WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'`, in.c.id, id)
+	return asked, first, err
+}
+
 // HasOther reports whether people have written anything here besides a message, by its platform ID: commands and
 // what was deleted count.
 func (in Inbox) HasOther(ctx context.Context, but string) (has bool, err error) {

@@ -69,13 +69,13 @@ func (b *Base) RunReaction(ctx context.Context, r Reacted, bot string, mark func
 	}
 	conversation := r.Conversation
 	line := "/" + r.Command
-	if i := slices.IndexFunc(command.Actions, func(a command.Action) bool { return a.Command == r.Command }); i >= 0 {
+	if i := slices.IndexFunc(command.Menu, func(a command.Action) bool { return a.Command == r.Command }); i >= 0 {
 		holder, err := channel.Holder(ctx, b.Hub, conversation, r.Message)
 		if err != nil {
 			return err
 		}
 		conversation = holder
-		line = command.Actions[i].Line(r.Message, "")
+		line = command.Menu[i].Line(r.Message, "")
 	}
 	first, err := channel.Once(ctx, b.Hub, conversation, r.key())
 	if err != nil || !first {
