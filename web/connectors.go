@@ -99,7 +99,7 @@ func connectorsPage(v *visit) page {
 		return []g.Node{h.B(g.Text(c.Name)), connectorStateView(c), heardView(c), troubleView(c)}
 	})}
 	if len(list.Connectors) == 0 {
-		view = g.Group{h.P(g.Text("This bot is connected to no platform. `cairn setup` connects it to Discord or Slack."))}
+		view = g.Group{h.P(g.Text("This bot is connected to no platform. "), h.Code(g.Text("cairn setup")), g.Text(" connects it to Discord or Slack."))}
 	}
 	checks := g.Map(list.Connectors, func(c connectorAnswer) g.Node {
 		return h.Details(
