@@ -166,6 +166,7 @@ func (q *events) steer(ctx context.Context, place chat.Place, in channel.Inbound
 		if to.Thread == "" {
 			in = q.inChannel(ctx, in, place.Thread)
 		}
+		in.Above = above(place)
 		in.Audience = audience(kind, to)
 		if !in.Incomplete {
 			in.Label = q.names.label(to, in.Author)
