@@ -49,7 +49,8 @@ func (q *events) add(payload json.RawMessage, ack func()) {
 		q.home.onOpened(payload)
 	}
 	if e.Type == "reaction_added" {
-		q.commands.onReaction(e.message)
+		q.commands.onReaction(e.message, ack)
+		return
 	}
 	if slices.Contains(renames, e.Type) {
 		q.names.noteRename(payload)
