@@ -168,6 +168,12 @@ type Reader interface {
 	Readable(ctx context.Context, person string, conversations []string) ([]string, error)
 }
 
+// Threader is implemented by connectors that show the answers to messages of a channel in threads.
+type Threader interface {
+	// ThreadOf returns the thread in which a message of a channel's conversation is answered, by its platform id.
+	ThreadOf(ctx context.Context, conversation, id string) string
+}
+
 // Linker is implemented by connectors whose messages have addresses.
 type Linker interface {
 	// MessageLink returns the address of a message, by its platform id; "" if it is not known.

@@ -26,6 +26,7 @@ type Inbound struct {
 	Edited      time.Time // when it was last edited; zero: never, as far as is known
 	Addressed   bool      // a person wants an answer: the bot was mentioned, replied to, or is alone with them
 	Steers      bool      // addressed, and for the answer that is being written: see Steering
+	Above       string    // the channel's conversation, if another process may deliver it there, or to one of its threads: see isElsewhere
 	Thread      bool      // sent in a thread, where the bot keeps answering once it was addressed, until /stop
 	Optional    bool      // no one addressed the bot; it may answer or stay silent; the hub sets it
 	Bot         bool      // sent by another program
@@ -85,6 +86,9 @@ func (in Inbox) deliver(tx *Tx, m Inbound) (r Receipt) {
 	is := in.delivery(tx, m.ID)
 	if is.left {
 		return Receipt{Seq: is.seq, Addressed: is.addressed}
+	}
+	if !is.waits && in.isElsewhere(tx, m) {
+		return Receipt{}
 	}
 	in.countBotTurn(tx, &m, is)
 	requested := m.Addressed && !m.Optional // by a person

@@ -74,6 +74,7 @@ var (
 	_ channel.WriteChecker = (*Slack)(nil)
 	_ channel.Reader       = (*Slack)(nil)
 	_ channel.Linker       = (*Slack)(nil)
+	_ channel.Threader     = (*Slack)(nil)
 	_ channel.Resolver     = (*Slack)(nil)
 )
 
