@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -93,7 +94,8 @@ func TestCompletionsWithoutAStore(t *testing.T) {
 	p.untouched()
 	check.That(t, !strings.Contains(p.files(), "none"), "completion created a file")
 	old := stocked(t)
-	old.execute("PRAGMA user_version = 1")
+	db := database(t, filepath.Join(old.dir, "data"))
+	check.NoError(t, errors.Join(check.ErrorOf(db.Exec("PRAGMA user_version = 1")), db.Close())) // an open database would be a file that changes
 	before := old.files()
 	old.completes([]string{"recall", "--channel", ""})
 	check.Equal(t, "the files of an older version afterwards", old.files(), before)

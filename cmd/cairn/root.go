@@ -115,6 +115,7 @@ config.local.toml. Without a model it stores, summarizes and quotes messages.
 	})
 	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.InitDefaultCompletionCmd()
 	a.flags.addAll(root)
 	a.completeAll(root)
 	return root
