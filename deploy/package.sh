@@ -17,18 +17,22 @@ if [ -n "${QUICK:-}" ]; then
 fi
 export DPKG_DEB_THREADS_MAX=1 # the number of threads would show in the package
 
+# put copies files, whatever rights the umask has left them.
+put() { install -m 644 "$@"; }
+
 archive() {
   local name=cairn-$version-$os-$arch tree tar
   tree=$work/$name
   tar=$(command -v gtar || command -v tar)
-  mkdir -p "$tree/man/man1"
-  cp "$program" "$tree/cairn"
-  cp "$pages"/man/*.1 "$tree/man/man1/"
-  mkdir "$tree/completions"
-  cp -R "$pages"/{bash,zsh,fish} "$tree/completions/"
-  cp "$source"/{LICENSE,README.md,config.toml} "$licenses" "$tree/"
-  [ "$os" != linux ] || cp "$source/deploy/cairn.service" "$tree/"
-  "$tar" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u+w,go-w --format=gnu \
+  mkdir -p "$tree"/man/man1 "$tree"/completions/{bash,zsh,fish}
+  install -m 755 "$program" "$tree/cairn"
+  put "$pages"/man/*.1 "$tree/man/man1"
+  put "$pages/bash/cairn" "$tree/completions/bash"
+  put "$pages/zsh/_cairn" "$tree/completions/zsh"
+  put "$pages/fish/cairn.fish" "$tree/completions/fish"
+  put "$source"/{LICENSE,README.md,config.toml} "$licenses" "$tree"
+  [ "$os" != linux ] || put "$source/deploy/cairn.service" "$tree"
+  "$tar" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=gnu \
     -C "$work" -cf - "$name" | gzip -n"$level" >"$out/$name.tar.gz"
 }
 
@@ -55,17 +59,17 @@ debian() {
   mkdir -p "$tree"/{DEBIAN,etc/cairn,usr/bin,usr/lib/systemd/system,usr/lib/sysusers.d,usr/share/{man/man1,doc/cairn,lintian/overrides}} \
     "$tree"/usr/share/{bash-completion/completions,zsh/vendor-completions,fish/vendor_completions.d}
   install -m 755 "$program" "$tree/usr/bin/cairn"
-  cp "$pages"/man/*.1 "$tree/usr/share/man/man1/"
-  cp "$pages/bash/cairn" "$tree/usr/share/bash-completion/completions/"
-  cp "$pages/zsh/_cairn" "$tree/usr/share/zsh/vendor-completions/"
-  cp "$pages/fish/cairn.fish" "$tree/usr/share/fish/vendor_completions.d/"
-  cp "$source/config.toml" "$tree/etc/cairn/"
+  put "$pages"/man/*.1 "$tree/usr/share/man/man1/"
+  put "$pages/bash/cairn" "$tree/usr/share/bash-completion/completions/"
+  put "$pages/zsh/_cairn" "$tree/usr/share/zsh/vendor-completions/"
+  put "$pages/fish/cairn.fish" "$tree/usr/share/fish/vendor_completions.d/"
+  put "$source/config.toml" "$tree/etc/cairn/"
   # The package has a user of its own, so that `sudo -u cairn cairn …` reads the data.
   sed 's#/usr/local/bin/#/usr/bin/#; s#^DynamicUser=yes$#User=cairn#' "$source/deploy/cairn.service" >"$tree/usr/lib/systemd/system/cairn.service"
-  cp "$source/deploy/debian/sysusers.conf" "$tree/usr/lib/sysusers.d/cairn.conf"
-  cp "$source/deploy/debian/lintian" "$tree/usr/share/lintian/overrides/cairn"
-  cp "$source/README.md" "$tree/usr/share/doc/cairn/"
-  cp "$licenses" "$tree/usr/share/doc/cairn/copyright"
+  put "$source/deploy/debian/sysusers.conf" "$tree/usr/lib/sysusers.d/cairn.conf"
+  put "$source/deploy/debian/lintian" "$tree/usr/share/lintian/overrides/cairn"
+  put "$source/README.md" "$tree/usr/share/doc/cairn/"
+  put "$licenses" "$tree/usr/share/doc/cairn/copyright"
   printf 'cairn (%s) stable; urgency=medium\n\n  * CHANGELOG.md of the project lists the changes.\n\n -- %s  %s\n' \
     "$numbered" "$maintainer" "$(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")" >"$tree/usr/share/doc/cairn/changelog"
   gzip -9n "$tree"/usr/share/man/man1/*.1 "$tree/usr/share/doc/cairn/changelog"
@@ -89,7 +93,6 @@ Description: chat bot for Discord, Slack and the terminal
  every message.
 END
   sed -i '/^$/d' "$tree/DEBIAN/control"
-  chmod -R u+w,go-w "$tree"
   dpkg-deb --root-owner-group "${compression[@]}" --build "$tree" "$out/cairn_${numbered}_$arch.deb" >/dev/null
 }
 
