@@ -69,10 +69,14 @@ debian() {
   put "$source/deploy/debian/sysusers.conf" "$tree/usr/lib/sysusers.d/cairn.conf"
   put "$source/deploy/debian/lintian" "$tree/usr/share/lintian/overrides/cairn"
   put "$source/README.md" "$tree/usr/share/doc/cairn/"
-  put "$licenses" "$tree/usr/share/doc/cairn/copyright"
+  put "$licenses" "$tree/usr/share/doc/cairn/LICENSES.txt"
+  {
+    cat "$source/LICENSE"
+    printf '\nThe program contains libraries. Their licenses are in LICENSES.txt.gz beside this file;\nthe Apache License 2.0 is in /usr/share/common-licenses/Apache-2.0, too.\n'
+  } >"$tree/usr/share/doc/cairn/copyright"
   printf 'cairn (%s) stable; urgency=medium\n\n  * CHANGELOG.md of the project lists the changes.\n\n -- %s  %s\n' \
     "$numbered" "$maintainer" "$(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")" >"$tree/usr/share/doc/cairn/changelog"
-  gzip -9n "$tree"/usr/share/man/man1/*.1 "$tree/usr/share/doc/cairn/changelog"
+  gzip -9n "$tree"/usr/share/man/man1/*.1 "$tree"/usr/share/doc/cairn/{changelog,LICENSES.txt}
   install -m 755 "$source"/deploy/debian/{postinst,prerm,postrm} "$tree/DEBIAN/"
   echo /etc/cairn/config.toml >"$tree/DEBIAN/conffiles"
   (cd "$tree" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum) >"$tree/DEBIAN/md5sums"
@@ -82,7 +86,7 @@ Version: $numbered
 Architecture: $arch
 Maintainer: $maintainer
 Installed-Size: $(find "$tree" -type f -printf '%s\n' | awk '{ total += int(($1 + 1023) / 1024) } END { print total }')
-Depends: ca-certificates, systemd | systemd-standalone-sysusers | systemd-sysusers
+Depends: ca-certificates, procps, systemd | systemd-standalone-sysusers | systemd-sysusers
 Suggests: poppler-utils
 Section: net
 Priority: optional

@@ -13,5 +13,5 @@ folders=$(go list ./... | sed "s#^$old/##; s#/.*##" | sort -u | paste -sd '|')
 go mod edit -module "$new"
 find . -name '*.go' -exec sed -i.before -E "s#\"${old//./\\.}/((${folders})[/\"]|\")#\"$new/\\1#g" {} +
 find . -name '*.go.before' -delete
-go fmt ./... >/dev/null # imports are in the order of their paths
+go tool -modfile=.ci/go.mod gofumpt -w . # imports are in the order of their paths
 echo "$old is now $new, in $(go list ./... | wc -l) packages"

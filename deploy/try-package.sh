@@ -2,16 +2,18 @@
 # Installs, upgrades, removes and purges a Debian package in a root folder of its own, and looks at what each step leaves.
 # It needs root and debootstrap, and takes a minute.
 #
-#   deploy/try-package.sh PACKAGE.deb [ROOT]     ROOT: a folder for debootstrap's files, which is made and stays
+#   deploy/try-package.sh PACKAGE.deb [BASE]     BASE: a root folder with systemd, ca-certificates and procps, which is copied;
+#                                                default: debootstrap makes one
 set -euo pipefail
 package=$(realpath "${1:?which package?}")
-suite=bookworm
-root=${2:-}
-if [ -z "$root" ]; then
-  root=$(mktemp -d)
-  trap 'rm -rf --one-file-system "$root"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf --one-file-system "$work"' EXIT
+root=$work/root
+if [ -n "${2:-}" ]; then
+  cp -a --one-file-system "$2" "$root"
+else
+  env -u TMPDIR debootstrap --variant=minbase --include=systemd,ca-certificates,procps bookworm "$root" >"$work/said" || { cat "$work/said"; exit 1; }
 fi
-[ -x "$root/usr/bin/dpkg" ] || debootstrap --variant=minbase --include=systemd,ca-certificates "$suite" "$root" >/dev/null
 
 step() { printf '== %s\n' "$*"; }
 fail() { echo "try-package.sh: $*" >&2; exit 1; }
@@ -21,13 +23,12 @@ listing() { (cd "$root" && find . -xdev \( -path ./proc -o -path ./var/lib/dpkg 
 
 cp "$package" "$root/tmp/cairn.deb"
 # The same content with a higher version, to upgrade to, and other settings, as a newer release may have.
-rm -rf "$root/tmp/newer"
 dpkg-deb -R "$package" "$root/tmp/newer"
 sed -i 's/^Version: .*/&+newer/' "$root/tmp/newer/DEBIAN/control"
 echo '# newer' >>"$root/tmp/newer/etc/cairn/config.toml"
 dpkg-deb --root-owner-group -Zgzip -z1 --build "$root/tmp/newer" "$root/tmp/newer.deb" >/dev/null
-rm -rf "$root/tmp/newer"
-listing >"$root.before"
+rm -r "$root/tmp/newer"
+listing >"$work/before"
 
 step install
 inside dpkg -i /tmp/cairn.deb
@@ -46,8 +47,8 @@ mkdir -p "$root/var/lib/cairn"
 inside chown cairn: /var/lib/cairn
 inside setpriv --reuid cairn --regid cairn --clear-groups sh -c 'echo hello | cairn chat --config /etc/cairn/config.toml --data /var/lib/cairn' >/dev/null
 echo 'DISCORD_TOKEN=x' >"$root/etc/cairn/secrets.env"
-sed -i 's/^# Settings/# Our settings/; 1i# ours' "$root/etc/cairn/config.toml"
-inside deb-systemd-helper enable cairn.service >/dev/null
+sed -i "1i# ours" "$root/etc/cairn/config.toml"
+inside systemctl --quiet enable cairn.service
 kept=$(cat "$root/etc/cairn/config.toml" "$root/etc/cairn/secrets.env" "$root/var/lib/cairn/cairn.db" | sha256sum)
 unchanged() { [ "$kept" = "$(cat "$root/etc/cairn/config.toml" "$root/etc/cairn/secrets.env" "$root/var/lib/cairn/cairn.db" | sha256sum)" ] || fail "$1 changed the settings or the data"; }
 
@@ -71,4 +72,4 @@ case $(status) in "" | not-installed) ;; *) fail "it is $(status)" ;; esac
 [ -s "$root/var/lib/cairn/cairn.db" ] || fail "purge deleted the conversations"
 
 step "what is left"
-listing | diff "$root.before" - | grep '^[<>]' || true
+listing | diff "$work/before" - | grep '^[<>]' || true

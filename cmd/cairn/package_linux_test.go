@@ -78,7 +78,7 @@ func TestPackagesHaveTheirFiles(t *testing.T) {
 	file := filepath.Join(out, "cairn_1.2.0_arm64.deb")
 	check.EqualAll(t, "the package", list(output(t, "dpkg-deb", "-c", file)), []string{
 		data + "./etc/cairn/config.toml", run + "./usr/bin/cairn", data + "./usr/lib/systemd/system/cairn.service", data + "./usr/lib/sysusers.d/cairn.conf",
-		data + "./usr/share/bash-completion/completions/cairn", data + "./usr/share/doc/cairn/README.md", data + "./usr/share/doc/cairn/changelog.gz",
+		data + "./usr/share/bash-completion/completions/cairn", data + "./usr/share/doc/cairn/LICENSES.txt.gz", data + "./usr/share/doc/cairn/README.md", data + "./usr/share/doc/cairn/changelog.gz",
 		data + "./usr/share/doc/cairn/copyright", data + "./usr/share/fish/vendor_completions.d/cairn.fish", data + "./usr/share/lintian/overrides/cairn",
 		data + "./usr/share/man/man1/cairn.1.gz", data + "./usr/share/zsh/vendor-completions/_cairn",
 	})
