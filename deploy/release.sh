@@ -121,6 +121,7 @@ for target in "${targets[@]}"; do
   built+=("$target")
 done
 [ "${#built[@]}" -gt 0 ] || fail "nothing can be built here: ${missing[*]}"
+command -v dpkg-deb >/dev/null || missing+=("Debian packages: they need dpkg-deb")
 writer "$work/first/source" "$work/writer"
 
 for n in first second/longer; do
