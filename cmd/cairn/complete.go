@@ -152,9 +152,9 @@ func describe(value, text string) cobra.Completion {
 // channelNames lists the channels that a command accepts, the newest message first. Those of the terminal have the short name,
 // unless the prefix is typed.
 func channelNames(ctx context.Context, db *store.Store, cmd *cobra.Command, typed string) (all []cobra.Completion, err error) {
-	places, _, err := db.Places(ctx, "", maxCompletions, 0)
 	const prefix = terminal.Name + ":"
 	only := map[string]string{"chat": prefix, "ask": prefix, "import": prefix}[cmd.Name()]
+	places, _, err := db.Places(ctx, only+strings.TrimPrefix(typed, only), maxCompletions, 0)
 	for _, p := range places {
 		if !strings.HasPrefix(p.Channel, only) {
 			continue
