@@ -133,7 +133,7 @@ for n in first second/longer; do
       fail "$program is not static"
     fi
   done
-  licenses "$work/$n/source" >"$out/LICENSES.txt"
+  (licenses "$work/$n/source") >"$out/LICENSES.txt"
   write_pages "$work/$n/source" "$work/writer" "$work/$n/pages"
   for target in "${built[@]}"; do
     "$work/$n/source/deploy/package.sh" "$out/cairn-$version-${target/\//-}" "$work/$n/pages" "$out/LICENSES.txt" "$version" "$target" "$out"
