@@ -101,9 +101,9 @@ config.local.toml. Without a model it stores, summarizes and quotes messages.
 	root.SetOut(&a.help)
 	root.SetErr(a.err)
 	root.Version = version()
-	root.SetVersionTemplate(versionLine())
+	root.SetVersionTemplate("{{built}}\n")
 	root.SetHelpCommand(&cobra.Command{
-		Use: "help [COMMAND]", Short: "Help about any command",
+		Use: "help [COMMAND]", Short: "Help about any command", ValidArgsFunction: commandNames,
 		RunE: func(_ *cobra.Command, names []string) error {
 			cmd, rest, err := root.Find(names)
 			if err != nil || len(rest) > 0 {
@@ -115,7 +115,9 @@ config.local.toml. Without a model it stores, summarizes and quotes messages.
 	})
 	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.InitDefaultCompletionCmd()
 	a.flags.addAll(root)
+	a.completeAll(root)
 	return root
 }
 
