@@ -21,6 +21,9 @@ type endpoints struct {
 	simulator     *simulator
 	memories      *memories
 	expenses      *expenses
+	imports       *imports
+	purges        *purges
+	models        *models
 
 	store    *store.Store
 	operator channel.Operator
@@ -39,6 +42,9 @@ func newEndpoints(o Options, gate *gate) *endpoints {
 		simulator:     &simulator{operator: operator, store: o.Store, settings: o.Settings, running: make(chan struct{}, 1)},
 		memories:      &memories{store: o.Store, events: o.Events},
 		expenses:      &expenses{operator: operator, store: o.Store, settings: o.Settings},
+		imports:       &imports{hub: o.Hub, store: o.Store},
+		purges:        &purges{hub: o.Hub, store: o.Store},
+		models:        &models{list: o.Models, version: o.Version, database: o.Database},
 		store:         o.Store,
 		operator:      operator,
 		events:        o.Events,
@@ -91,6 +97,7 @@ const (
 func (e *endpoints) routes() []route {
 	return slices.Concat(
 		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(),
+		e.imports.routes(), e.purges.routes(), e.models.routes(),
 		[]route{
 			{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: e.events.serve, query: []param{
 				{name: "conversation", text: "only those of this conversation, by name"},

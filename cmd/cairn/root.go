@@ -38,6 +38,7 @@ type app struct {
 
 	databaseEvery time.Duration // how often a bot checks its database file; 0: every minute
 	patience      time.Duration // see channel.Options
+	answerWithin  time.Duration // how long a bot may take for an answer; 0: answerWithin
 	terminal      atomic.Pointer[terminal.Terminal]
 }
 
