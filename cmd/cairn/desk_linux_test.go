@@ -1,0 +1,165 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
+)
+
+// deskFolder has a conversation of many messages, summaries, memories and usage.
+func deskFolder(t *testing.T, server *llmtest.Server) folder {
+	t.Helper()
+	p := newFolder(t)
+	writeServerSettings(p, server)
+	return p
+}
+
+// bot starts a bot that others reach through its socket.
+func (p folder) bot() *live {
+	p.t.Helper()
+	l := p.start("chat", "--json", "--channel", "lobby")
+	path := filepath.Join(p.dir, "data", socketName)
+	eventually(p.t, "the bot listens", l.errs.String, func() bool {
+		conn, err := net.Dial("unix", path)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+	return l
+}
+
+// deskServer is a model server with prices and a window.
+func deskServer(t *testing.T) *llmtest.Server {
+	t.Helper()
+	return llmtest.Serve(t, func(x *llmtest.Exchange) {
+		if isWorker(x) {
+			x.Use("s", "summarize", `{"summary":"They told stories about the garden and the gate."}`)
+			return
+		}
+		x.Say("Let us see.")
+	})
+}
+
+// Each command prints beside a bot what it prints alone.
+func TestCommandsBesideABot(t *testing.T) {
+	check.SkipUnderRace(t)
+	p := deskFolder(t, deskServer(t))
+	p.must("I decided to buy bread for the party.\n/remember Ada prefers green tea\nWhere is the *gate*?\nIt is \u00e9l\u00e9gant & <b>green</b>\n", "chat", "--channel", "garden")
+	p.must("Hello from the attic.\n/remember Bo plays the flute\n", "chat", "--channel", "attic")
+	commands := [][]string{
+		{"channels"}, {"channels", "--json"},
+		{"context", "--channel", "garden"}, {"context", "--channel", "garden", "--json"}, {"context", "--channel", "nowhere"}, {"context"},
+		{"usage"}, {"usage", "--json"}, {"usage", "--by", "model"}, {"usage", "--by", "conversation", "--since", "7d", "--json"}, {"usage", "--since", "2001-01-01", "--json"}, {"usage", "--since", "soon"},
+		{"transcript", "--channel", "garden", "--json"}, {"compactions", "--json"},
+		{"memories", "list", "--json"}, {"memories", "search", "tea"}, {"memories", "search", "tea", "--json"}, {"memories", "search", "tea", "--csv"},
+		{"memories", "search", "flute", "--channel", "attic"}, {"memories", "search", "flute", "--channel", "nowhere"}, {"memories", "search", "plays", "--limit", "1", "--offset", "3"},
+		{"memories", "search", "tea", "--since", "yesterday", "--until", "2099-01", "--kind", "preference", "--about", "Ada", "--sort", "importance"},
+		{"memories", "search", "xylophone"}, {"memories", "search", "tea", "--since", "soon"},
+		{"memories", "show", "1", "--json"}, {"memories", "show", "99"}, {"memories", "stats", "--json"}, {"memories", "export"},
+		{"recall", "--channel", "garden", "tea"}, {"recall", "--channel", "garden", "--json", "where is the gate?"}, {"recall", "--channel", "garden", "--explain", "gate"},
+		{"recall", "--channel", "garden", "--json", "--by", "Ada", "--since", "yesterday", "--limit", "1"}, {"recall", "--channel", "garden", "--by", "Eve"}, {"recall", "--channel", "garden", "--by", "Eve", "tea"},
+		{"recall", "--channel", "garden", "--kind", "preference", "--json", "tea"}, {"recall", "--channel", "nowhere", "tea"}, {"recall", "--channel", "garden", "--order", "oldest", "--json", "--as", "Ada", "my tea"},
+		{"recall", "--channel", "garden", "xylophone"}, {"recall", "tea"},
+		{"models"}, {"models", "--json"},
+		{"purge", "--channel", "garden", "--dry-run"}, {"purge", "--user", "Ada", "--dry-run", "--json"}, {"purge", "--user", "Eve", "--dry-run"}, {"purge", "--channel", "nowhere", "--dry-run"},
+		{"purge", "--server", "discord:1", "--dry-run"},
+	}
+	var alone []result
+	for _, args := range commands {
+		alone = append(alone, p.run("", args...))
+	}
+	l := p.bot()
+	for i, args := range commands {
+		what := "cairn " + strings.Join(args, " ") + " beside a bot"
+		beside := p.run("", args...)
+		check.Equal(t, what+": exit code", beside.code, alone[i].code)
+		check.Equal(t, what+": output", timeless(beside.out), timeless(alone[i].out))
+		check.Equal(t, what+": errors", timeless(beside.err), timeless(alone[i].err))
+	}
+	l.end()
+}
+
+// changing matches what a score owes to the time since, and what errors say of where they arose.
+var changing = regexp.MustCompile(`"score":[0-9.]+|"age","value":[-0-9.e]+|recall of terminal:garden: |by: |\.\n$|\n$`)
+
+func timeless(text string) string { return changing.ReplaceAllString(text, "") }
+
+// The bot has a model and settings that the shell does not have.
+func TestCommandsShowTheBotsModel(t *testing.T) {
+	server := deskServer(t)
+	p := newFolder(t)
+	bot := p
+	bot.env = []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=test-model"}
+	p.write("bot.toml", "[prices]\n\"test-model\" = {input = 1000, output = 1000}\n[[agents]]\nid = \"gardener\"\ncontext_window = 54321\n")
+	l := bot.start("chat", "--json", "--channel", "lobby", "--config", "bot.toml")
+	l.ask(`{"text":"hello","id":"1"}`, `"reply"`)
+	now := p.must("", "context", "--json")
+	check.Contains(t, "context", now, `"model":"test-model"`, `"max_tokens":54321`, `"agent":"gardener"`)
+	check.Contains(t, "models", p.must("", "models"), "test-model", server.URL, "agent gardener")
+	check.Lacks(t, "usage", p.must("", "usage", "--by", "model"), "no price")
+	l.end()
+	check.Lacks(t, "context without the bot", p.must("", "context", "--json"), "gardener")
+	p.fails(exitUsage, "no server is configured", "models")
+}
+
+// A bot that cannot be used is not mistaken for none.
+func TestDeskWords(t *testing.T) {
+	p := newFolder(t)
+	p.must("I like tea\n/remember Ada plays the cello\n", "chat")
+	socket := filepath.Join(p.dir, "data", socketName)
+	listen := func(answer func(conn net.Conn)) (end func()) {
+		t.Helper()
+		_ = os.Remove(socket)
+		listener := check.Must(net.Listen("unix", socket))(t)
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				go answer(conn)
+			}
+		}()
+		return func() { check.NoError(t, listener.Close()) }
+	}
+	end := listen(func(conn net.Conn) {
+		buffer := make([]byte, 4096)
+		_, _ = conn.Read(buffer)
+		const text = `{"title":"Not Found","status":404,"detail":"There is nothing at this path."}`
+		fmt.Fprintf(conn, "HTTP/1.1 404 Not Found\r\nContent-Type: application/problem+json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(text), text)
+		_ = conn.Close()
+	})
+	p.fails(exitFailed, "of another version than this command: restart it", "memories", "forget", "1")
+	end()
+	end = listen(func(net.Conn) {}) // a bot that is stopped
+	p.answerWithin = 50 * time.Millisecond
+	p.fails(exitFailed, "the bot gave no answer at ", "context")
+	p.fails(exitFailed, "is it stopped, or very busy?", "purge", "--user", "Ada", "--yes")
+	end()
+	end = listen(func(conn net.Conn) { _ = conn.Close() })
+	p.fails(exitFailed, "it stopped, or was killed", "memories", "pin", "1")
+	end()
+	file := check.Must(net.ListenUnix("unix", &net.UnixAddr{Name: socket}))(t)
+	file.SetUnlinkOnClose(false)
+	check.NoError(t, file.Close()) // as a bot that was killed leaves it
+	check.Contains(t, "beside a stale socket", p.must("", "memories", "pin", "1"), "Pinned: ")
+	check.Contains(t, "beside a stale socket", p.must("", "memories", "search", "cello"), "Ada plays the cello")
+	code, out := p.asNobody("", "memories", "search", "cello")
+	check.That(t, code == 0, "exit code %d: %s", code, out)
+	check.Contains(t, "as another user", out, "belongs to another user: this is what the database has", "Ada plays the cello")
+
+	l := p.bot()
+	code, out = p.asNobody("", "memories", "forget", "1")
+	check.Equal(t, "exit code of a change as another user", code, exitFailed)
+	check.Contains(t, "a change as another user", out, "belongs to a bot of another user: run this as that user")
+	l.end()
+}
