@@ -26,14 +26,7 @@ func deskFolder(t *testing.T, server *llmtest.Server) folder {
 func (p folder) bot() *live {
 	p.t.Helper()
 	l := p.start("chat", "--json", "--channel", "lobby")
-	path := filepath.Join(p.dir, "data", socketName)
-	eventually(p.t, "the bot listens", l.errs.String, func() bool {
-		conn, err := net.Dial("unix", path)
-		if err == nil {
-			_ = conn.Close()
-		}
-		return err == nil
-	})
+	l.ask(`{"text":"/help","id":"here"}`, `"reply"`)
 	return l
 }
 
