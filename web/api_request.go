@@ -45,9 +45,6 @@ func requestOf(r *http.Request, params []param) (*request, error) {
 	return q, nil
 }
 
-// noParameter begins the problem of a parameter that a route does not have.
-const noParameter = "There is no parameter "
-
 // decode reads a JSON body. An empty body counts as an empty object.
 func (r *request) decode(into any) error {
 	if r.ContentLength == 0 {

@@ -11,7 +11,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 )
 
@@ -96,15 +95,6 @@ func WithChangesTo(bot, database API, at string) API {
 		}
 		return text, err
 	}
-}
-
-// noPath begins the problem of a request that nothing handles.
-const noPath = "There is nothing at this path."
-
-// OtherVersion reports whether an error shows that the bot does not know a request or a parameter: it is of another version.
-func OtherVersion(err error) bool {
-	p, ok := errors.AsType[*Problem](err)
-	return ok && (p.Status == http.StatusNotFound && strings.HasPrefix(p.Detail, noPath) || p.Status == http.StatusBadRequest && strings.HasPrefix(p.Detail, noParameter))
 }
 
 // statusOf returns the status of a *Problem; 0 for other errors.

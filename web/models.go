@@ -4,13 +4,27 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"strings"
 )
 
 // Bot is what a program beside the bot recognizes it by.
 type Bot struct {
 	Version  string `json:"version"`
 	Database string `json:"database,omitempty" jsonschema:"a mark of its database: the same for all programs of one machine that use it"`
+}
+
+// noPath and noParameter begin the problems of a request that nothing handles, and of a parameter that a route does not have.
+const (
+	noPath      = "There is nothing at this path."
+	noParameter = "There is no parameter "
+)
+
+// OtherVersion reports whether an error shows that the bot does not know a request or a parameter: it is of another version.
+func OtherVersion(err error) bool {
+	p, ok := errors.AsType[*Problem](err)
+	return ok && (p.Status == http.StatusNotFound && strings.HasPrefix(p.Detail, noPath) || p.Status == http.StatusBadRequest && strings.HasPrefix(p.Detail, noParameter))
 }
 
 // Offered has the models of the configured servers.

@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -102,12 +101,13 @@ func databaseMark(s *config.Settings) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// readingDesk is openDesk for a command that can read from the database instead of a bot of another user.
+// readingDesk is openDesk for a command that can read from the database instead: beside a bot of another user, or with a wrong token.
 func (a *app) readingDesk(ctx context.Context) (*desk, error) {
 	d, err := a.openDesk(ctx)
-	if errors.Is(err, fs.ErrPermission) {
-		fmt.Fprintln(a.err, wrapped(a.err, fmt.Sprintf("%s belongs to another user: this is what the database has, with the settings of this shell; "+
-			"run it as that user to see what their bot knows", filepath.Join(a.settings.DataDir, socketName))))
+	if _, token := errors.AsType[usageError](err); token || errors.Is(err, fs.ErrPermission) {
+		a.warned.Do(func() {
+			fmt.Fprintln(a.err, wrapped(a.err, fmt.Sprintf("cairn: %v; this is what the database has, with the settings of this shell", err)))
+		})
 		return nil, nil
 	}
 	return d, err

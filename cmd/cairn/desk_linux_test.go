@@ -148,11 +148,43 @@ func TestDeskWords(t *testing.T) {
 	check.Contains(t, "beside a stale socket", p.must("", "memories", "search", "cello"), "Ada plays the cello")
 	code, out := p.asNobody("", "memories", "search", "cello")
 	check.That(t, code == 0, "exit code %d: %s", code, out)
-	check.Contains(t, "as another user", out, "belongs to another user: this is what the database has", "Ada plays the cello")
+	check.Contains(t, "as another user", out, "belongs to a bot of another user: run this as that user", "this is what the database has, with the settings of this shell", "Ada plays the cello")
 
 	l := p.bot()
 	code, out = p.asNobody("", "memories", "forget", "1")
 	check.Equal(t, "exit code of a change as another user", code, exitFailed)
 	check.Contains(t, "a change as another user", out, "belongs to a bot of another user: run this as that user")
 	l.end()
+}
+
+// A bot without its socket is found at the address of [web], unless it works on another database.
+func TestDeskAtAnAddress(t *testing.T) {
+	p := newFolder(t, "CAIRN_WEB_TOKEN=a-long-secret-token")
+	p.write("config.toml", fmt.Sprintf("[web]\nlisten = %q\n", freeAddress(t)))
+	bot := p
+	server := deskServer(t)
+	bot.env = append(bot.env[:1:1], "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=test-model")
+	l := bot.bot()
+	l.ask(`{"text":"/remember Ada plays the cello","id":"1"}`, `"reply"`)
+	check.NoError(t, os.Remove(filepath.Join(p.dir, "data", socketName)))
+	check.Contains(t, "models", p.must("", "models"), "test-model")
+	check.Contains(t, "a change", p.must("", "memories", "pin", "1"), "Pinned: ")
+	p.write("past.jsonl", recorded(5))
+	check.HasPrefix(t, "an import", p.must("", "import", "--channel", "past", "past.jsonl"), "imported 5 messages")
+
+	other := p
+	other.env = []string{"CAIRN_WEB_TOKEN=another-long-secret"}
+	other.fails(exitUsage, "rejects the token: set CAIRN_WEB_TOKEN", "purge", "--user", "Ada", "--yes")
+	r := other.fails(0, "rejects the token: set CAIRN_WEB_TOKEN, or token under [web]; this is what the database has", "memories", "search", "cello")
+	check.Contains(t, "what the database has", r.out, "Ada plays the cello")
+
+	p.must("/remember Bo plays the flute\n", "chat", "--data", "elsewhere", "--config", p.write("empty.toml", ""))
+	check.Contains(t, "a change in another folder", p.must("", "memories", "forget", "1", "--data", "elsewhere"), "Bo plays the flute")
+	p.fails(exitUsage, "no server is configured", "models", "--data", "elsewhere")
+	lost := p
+	lost.dir = t.TempDir() // as on another machine
+	lost.write("config.toml", p.read("config.toml"))
+	check.Contains(t, "without the database", lost.must("", "context", "--channel", "lobby"), "test-model")
+	l.end()
+	check.Equal(t, "memories", p.count("SELECT count(*) FROM memories WHERE state = 'active'"), 1)
 }
