@@ -8,6 +8,7 @@ import (
 
 	"cairn/channel"
 	"cairn/compactor"
+	"cairn/llm"
 	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/storetest"
@@ -76,5 +77,29 @@ func TestPurgeBesideATurn(t *testing.T) {
 	r.ask("what did I say?")
 	check.Lacks(t, "the prompt", r.lastRequestText(), "Ronja", "parrot")
 	check.Lacks(t, "settings", r.run("/settings focus"), "parrots")
+	check.Len(t, "inconsistencies", check.Must(r.store.Upkeep().Check(t.Context()))(t), 0)
+}
+
+// A turn that runs when its conversation is purged ends without an answer.
+func TestPurgeDuringATurn(t *testing.T) {
+	asked := make(chan struct{}, 100)
+	canceled := make(chan struct{}, 100)
+	r := newRig(t, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n > 1 {
+			return echo(ctx, n, req)
+		}
+		asked <- struct{}{}
+		<-ctx.Done()
+		canceled <- struct{}{}
+		return llm.Response{}, ctx.Err()
+	})
+	r.deliverMessage(r.inbound("my parrot is called Ronja", true))
+	<-asked
+	check.NoError(t, channel.PurgeConversation(t.Context(), r.hub, check.Must(r.store.Find(t.Context(), place))(t)))
+	<-canceled
+	r.ask("what did I say?")
+	check.Lacks(t, "the prompt", r.lastRequestText(), "Ronja")
+	check.Equal(t, "messages", storetest.Number(t, r.store, "SELECT count(*) FROM messages"), 2)
+	check.Equal(t, "messages with the secret", storetest.Number(t, r.store, "SELECT count(*) FROM messages WHERE text LIKE '%Ronja%'"), 0)
 	check.Len(t, "inconsistencies", check.Must(r.store.Upkeep().Check(t.Context()))(t), 0)
 }
