@@ -149,7 +149,8 @@ func (r *importReader) read(ctx context.Context, w *window, resume bool) error {
 			return r.readBatch(ctx, batch)
 		},
 	}
-	for more := true; more; {
+	more := true
+	for more {
 		page, err := r.records.Transcript().Page(ctx, from, compactor.FeedBatch)
 		if err != nil {
 			return err

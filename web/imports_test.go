@@ -15,7 +15,9 @@ func TestImportAPI(t *testing.T) {
 	line := func(n int, text string) string {
 		return fmt.Sprintf(`{"id": "p%d", "time": "2025-03-01T10:%02d:00Z", "author": "Ada", "text": %q}`, n, n%60, text)
 	}
-	part := func(more string, lines ...string) string { return `{"messages": [` + strings.Join(lines, ",") + `]` + more + `}` }
+	part := func(more string, lines ...string) string {
+		return `{"messages": [` + strings.Join(lines, ",") + `]` + more + `}`
+	}
 	path := "/api/conversations/terminal:past/import"
 	var stored ImportStored
 	r.do(200, &stored, "POST "+path, part(`, "check": true`, line(1, "hello")))

@@ -14,8 +14,19 @@ import (
 // Changes of memories beside a bot print what they print alone, and the bot knows them.
 func TestMemoriesChangeBesideABot(t *testing.T) {
 	script := [][]string{
-		{"forget", "1", "--json"}, {"forget", "1"}, {"restore", "1"}, {"pin", "1"}, {"unpin", "1"}, {"forget", "77"}, {"forget", "x"}, {"purge", "2"}, {"purge", "2", "--yes"}, {"purge", "2", "--yes"},
-		{"import", "memories.jsonl"}, {"import", "memories.jsonl"}, {"import", "wrong.jsonl"},
+		{"forget", "1", "--json"},
+		{"forget", "1"},
+		{"restore", "1"},
+		{"pin", "1"},
+		{"unpin", "1"},
+		{"forget", "77"},
+		{"forget", "x"},
+		{"purge", "2"},
+		{"purge", "2", "--yes"},
+		{"purge", "2", "--yes"},
+		{"import", "memories.jsonl"},
+		{"import", "memories.jsonl"},
+		{"import", "wrong.jsonl"},
 	}
 	prepare := func() folder {
 		p := newFolder(t)
