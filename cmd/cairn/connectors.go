@@ -128,7 +128,7 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 		}
 		return serve(a.readAPI)
 	}
-	bot, err := a.openDesk(ctx)
+	bot, err := a.findRunning(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -145,7 +145,7 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 // readAPI reads from the running bot or, if there is none, from the database. It opens the database for each call:
 // a newer bot may have migrated it, and usage and learned facts change.
 func (a *app) readAPI(ctx context.Context, method, path string, query url.Values, body any) (text json.RawMessage, err error) {
-	bot, err := a.readingDesk(ctx)
+	bot, err := a.findReadable(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -142,7 +142,7 @@ messages behind it minus its own, at the price of cached input.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			now, err := reading(ctx, a,
-				func(bot *desk) (report.Context, error) { return bot.context(ctx, name) },
+				func(bot *otherBot) (report.Context, error) { return bot.context(ctx, name) },
 				func() (report.Context, error) { return a.readContext(ctx, name) })
 			if err != nil {
 				return err

@@ -152,7 +152,7 @@ func (a *app) list(cmd *cobra.Command, s selection) error {
 	read := here
 	if s.Query != "" { // the bot may search by meaning, too
 		read = func() (memoryPage, error) {
-			return reading(cmd.Context(), a, func(bot *desk) (memoryPage, error) { return bot.search(cmd.Context(), s) }, here)
+			return reading(cmd.Context(), a, func(bot *otherBot) (memoryPage, error) { return bot.search(cmd.Context(), s) }, here)
 		}
 	}
 	page, err := read()

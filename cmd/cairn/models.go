@@ -51,7 +51,7 @@ func modelCells(m web.OfferedModel) []string {
 
 func (a *app) models(ctx context.Context) error {
 	found, err := reading(ctx, a,
-		func(bot *desk) (web.Offered, error) { return bot.models(ctx) },
+		func(bot *otherBot) (web.Offered, error) { return bot.models(ctx) },
 		func() (web.Offered, error) { return listModels(ctx, &a.settings, &a.secrets) })
 	if err != nil {
 		return err

@@ -86,9 +86,9 @@ func (a *app) purge(ctx context.Context, p purge) error {
 		}
 		of.Conversation = name
 	}
-	find := a.openDesk
+	find := a.findRunning
 	if p.dryRun {
-		find = a.readingDesk
+		find = a.findReadable
 	}
 	bot, err := find(ctx)
 	switch {

@@ -78,7 +78,7 @@ func (a *app) recall(cmd *cobra.Command, l recallQuery, question string) error {
 		return err
 	}
 	found, err := reading(cmd.Context(), a,
-		func(bot *desk) (findings, error) { return bot.recall(cmd.Context(), l, question) },
+		func(bot *otherBot) (findings, error) { return bot.recall(cmd.Context(), l, question) },
 		func() (findings, error) { return a.readRecalled(cmd.Context(), l, q) })
 	if err != nil {
 		return err

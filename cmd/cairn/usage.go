@@ -36,7 +36,7 @@ them. A model without a price counts as 0, and is listed. While the bot runs, it
 				return err
 			}
 			used, err := reading(cmd.Context(), a,
-				func(bot *desk) (report.Usage, error) { return bot.usage(cmd.Context(), since, by) },
+				func(bot *otherBot) (report.Usage, error) { return bot.usage(cmd.Context(), since, by) },
 				func() (report.Usage, error) { return a.readUsage(cmd, since, by) })
 			if err != nil {
 				return err

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,8 +25,8 @@ import (
 	"cairn/web"
 )
 
-// desk is a running bot, as commands use it.
-type desk struct {
+// otherBot is a running bot, as commands use it.
+type otherBot struct {
 	*remoteBot
 	within time.Duration // how long an answer may take; 0: no limit
 }
@@ -33,8 +34,8 @@ type desk struct {
 // answerWithin is how long the bot may take for an answer. It gives up itself after half a minute.
 const answerWithin = 40 * time.Second
 
-// openDesk returns the bot that runs on the database of the settings; nil: none answers.
-func (a *app) openDesk(ctx context.Context) (*desk, error) {
+// findRunning returns the bot that runs on the database of the settings; nil: none answers.
+func (a *app) findRunning(ctx context.Context) (*otherBot, error) {
 	bot, err := atSocket(ctx, a.settings.DataDir)
 	if bot == nil && err == nil && a.settings.Web.Listen != "" && a.mayRunElsewhere() {
 		bot, err = a.atAddress(ctx)
@@ -42,11 +43,7 @@ func (a *app) openDesk(ctx context.Context) (*desk, error) {
 	if bot == nil || err != nil {
 		return nil, err
 	}
-	d := &desk{bot, answerWithin}
-	if a.answerWithin > 0 {
-		d.within = a.answerWithin
-	}
-	return d, nil
+	return &otherBot{bot, cmp.Or(a.answerWithin, answerWithin)}, nil
 }
 
 // mayRunElsewhere reports whether a bot that has no socket in the data folder may run on the database: it uses the folder, or the
@@ -101,21 +98,21 @@ func databaseMark(s *config.Settings) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// readingDesk is openDesk for a command that can read from the database instead: beside a bot of another user, or with a wrong token.
-func (a *app) readingDesk(ctx context.Context) (*desk, error) {
-	d, err := a.openDesk(ctx)
+// findReadable is findRunning for a command that can read from the database instead: beside a bot of another user, or with a wrong token.
+func (a *app) findReadable(ctx context.Context) (*otherBot, error) {
+	bot, err := a.findRunning(ctx)
 	if _, token := errors.AsType[usageError](err); token || errors.Is(err, fs.ErrPermission) {
 		a.warned.Do(func() {
 			fmt.Fprintln(a.err, wrapped(a.err, fmt.Sprintf("cairn: %v; this is what the database has, with the settings of this shell", err)))
 		})
 		return nil, nil
 	}
-	return d, err
+	return bot, err
 }
 
 // reading returns what there reads from the running bot, or, if none runs, what here reads from the database.
-func reading[T any](ctx context.Context, a *app, there func(*desk) (T, error), here func() (T, error)) (v T, err error) {
-	bot, err := a.readingDesk(ctx)
+func reading[T any](ctx context.Context, a *app, there func(*otherBot) (T, error), here func() (T, error)) (v T, err error) {
+	bot, err := a.findReadable(ctx)
 	switch {
 	case err != nil:
 		return v, err
@@ -126,51 +123,51 @@ func reading[T any](ctx context.Context, a *app, there func(*desk) (T, error), h
 }
 
 // call makes a call, and decodes the answer into a T.
-func call[T any](ctx context.Context, d *desk, method, path string, query url.Values, body any) (answer T, err error) {
+func call[T any](ctx context.Context, bot *otherBot, method, path string, query url.Values, body any) (answer T, err error) {
 	limited := ctx
-	if d.within > 0 {
+	if bot.within > 0 {
 		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, d.within)
+		limited, cancel = context.WithTimeout(ctx, bot.within)
 		defer cancel()
 	}
-	text, err := d.api()(limited, method, path, query, body)
+	text, err := bot.api()(limited, method, path, query, body)
 	if err == nil && len(text) > 0 {
 		err = json.Unmarshal(text, &answer)
 	}
 	if err != nil {
-		return answer, d.inWords(ctx, err)
+		return answer, bot.inWords(ctx, err)
 	}
 	return answer, nil
 }
 
 // fetch is call for what only reads.
-func fetch[T any](ctx context.Context, d *desk, path string, query url.Values) (T, error) {
-	return call[T](ctx, d, http.MethodGet, path, query, nil)
+func fetch[T any](ctx context.Context, bot *otherBot, path string, query url.Values) (T, error) {
+	return call[T](ctx, bot, http.MethodGet, path, query, nil)
 }
 
-// noAnswer is returned when the bot has not answered: a change may have been made or not.
+// errNoAnswer is returned when the bot has not answered: a change may have been made or not.
 var errNoAnswer = errors.New("the bot gave no answer")
 
 // inWords returns an error of a call for the person at the shell.
-func (d *desk) inWords(ctx context.Context, err error) error {
+func (bot *otherBot) inWords(ctx context.Context, err error) error {
 	problem, refused := errors.AsType[*web.Problem](err)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case web.OtherVersion(err):
-		return fmt.Errorf("the bot at %s is of another version than this command: restart it, or use its version", d.at)
+		return fmt.Errorf("the bot at %s is of another version than this command: restart it, or use its version", bot.at)
 	case refused && problem.Status == http.StatusUnauthorized:
-		return usage(fmt.Errorf("the bot at %s rejects the token: set CAIRN_WEB_TOKEN, or token under [web]", d.at))
+		return usage(fmt.Errorf("the bot at %s rejects the token: set CAIRN_WEB_TOKEN, or token under [web]", bot.at))
 	case refused && problem.Status == http.StatusNotFound:
 		return fmt.Errorf("%w: %s", store.ErrNotFound, problem.Detail)
 	case refused && problem.Status >= http.StatusInternalServerError:
-		return fmt.Errorf("the bot at %s: %w", d.at, err)
+		return fmt.Errorf("the bot at %s: %w", bot.at, err)
 	case refused:
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%w at %s within %v: is it stopped, or very busy?", errNoAnswer, d.at, d.within)
+		return fmt.Errorf("%w at %s within %v: is it stopped, or very busy?", errNoAnswer, bot.at, bot.within)
 	}
-	return fmt.Errorf("%w at %s: it stopped, or was killed (%w)", errNoAnswer, d.at, err)
+	return fmt.Errorf("%w at %s: it stopped, or was killed (%w)", errNoAnswer, bot.at, err)
 }
 
 // conversationAt returns the path of a conversation in the API, and of a part of it.
@@ -184,10 +181,10 @@ type listedPlace struct {
 	Last    time.Time `json:"last"` // zero: it has no messages
 }
 
-func (d *desk) places(ctx context.Context, limit int) (names, used []string, err error) {
+func (bot *otherBot) places(ctx context.Context, limit int) (names, used []string, err error) {
 	list, err := fetch[struct {
 		Conversations []listedPlace `json:"conversations"`
-	}](ctx, d, "/api/conversations", url.Values{"limit": {fmt.Sprint(limit)}})
+	}](ctx, bot, "/api/conversations", url.Values{"limit": {fmt.Sprint(limit)}})
 	for _, p := range list.Conversations {
 		names = append(names, p.Channel)
 		if !p.Last.IsZero() {
@@ -201,11 +198,11 @@ func (d *desk) places(ctx context.Context, limit int) (names, used []string, err
 const maxPlaces = 200
 
 // find returns the full name of a conversation, as the function find does.
-func (d *desk) find(ctx context.Context, name string) (string, error) {
+func (bot *otherBot) find(ctx context.Context, name string) (string, error) {
 	if name != "" {
 		return conversationName(name)
 	}
-	_, used, err := d.places(ctx, maxPlaces)
+	_, used, err := bot.places(ctx, maxPlaces)
 	switch {
 	case err != nil:
 		return "", err
@@ -218,11 +215,11 @@ func (d *desk) find(ctx context.Context, name string) (string, error) {
 }
 
 // notFound adds to an error about a conversation which there are.
-func (d *desk) notFound(ctx context.Context, err error, name string) error {
+func (bot *otherBot) notFound(ctx context.Context, err error, name string) error {
 	if !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	known, _, failed := d.places(ctx, maxNames)
+	known, _, failed := bot.places(ctx, maxNames)
 	if failed != nil {
 		return failed
 	}
@@ -230,10 +227,10 @@ func (d *desk) notFound(ctx context.Context, err error, name string) error {
 }
 
 // aboutConversation reads a part of a conversation.
-func aboutConversation[T any](ctx context.Context, d *desk, full, part, typed string) (T, error) {
-	answer, err := fetch[T](ctx, d, conversationAt(full, part), nil)
+func aboutConversation[T any](ctx context.Context, bot *otherBot, full, part, typed string) (T, error) {
+	answer, err := fetch[T](ctx, bot, conversationAt(full, part), nil)
 	if err != nil {
-		err = d.notFound(ctx, err, "channel "+typed)
+		err = bot.notFound(ctx, err, "channel "+typed)
 	}
 	return answer, err
 }

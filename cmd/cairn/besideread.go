@@ -16,29 +16,29 @@ import (
 )
 
 // context returns what cairn context shows.
-func (d *desk) context(ctx context.Context, typed string) (now report.Context, err error) {
-	name, err := d.find(ctx, typed)
+func (bot *otherBot) context(ctx context.Context, typed string) (now report.Context, err error) {
+	name, err := bot.find(ctx, typed)
 	if err != nil {
 		return now, err
 	}
-	now, err = aboutConversation[report.Context](ctx, d, name, "", typed)
+	now, err = aboutConversation[report.Context](ctx, bot, name, "", typed)
 	if err != nil {
 		return now, err
 	}
-	spent, err := aboutConversation[report.Spending](ctx, d, name, "/usage", typed)
+	spent, err := aboutConversation[report.Spending](ctx, bot, name, "/usage", typed)
 	now.Usage = &spent
 	return now, err
 }
 
 // usage returns what cairn usage shows; since is what was typed.
-func (d *desk) usage(ctx context.Context, since, by string) (report.Usage, error) {
-	return fetch[report.Usage](ctx, d, "/api/usage", given("since", since, "by", by))
+func (bot *otherBot) usage(ctx context.Context, since, by string) (report.Usage, error) {
+	return fetch[report.Usage](ctx, bot, "/api/usage", given("since", since, "by", by))
 }
 
 // models returns the models of the bot's servers. Those may take long.
-func (d *desk) models(ctx context.Context) (web.Offered, error) {
-	patient := *d
-	patient.within = max(d.within, listTimeout*maxServers)
+func (bot *otherBot) models(ctx context.Context) (web.Offered, error) {
+	patient := *bot
+	patient.within = max(bot.within, listTimeout*maxServers)
 	all, err := fetch[web.Offered](ctx, &patient, "/api/models", nil)
 	if p, refused := errors.AsType[*web.Problem](err); refused && p.Status == http.StatusUnprocessableEntity { // of the bot's settings
 		err = usage(err)
@@ -61,10 +61,10 @@ func given(namesAndValues ...string) url.Values {
 }
 
 // search returns the memories that a selection selects.
-func (d *desk) search(ctx context.Context, s selection) (all memoryPage, err error) {
+func (bot *otherBot) search(ctx context.Context, s selection) (all memoryPage, err error) {
 	name := ""
 	if s.channel != "" {
-		name, err = d.find(ctx, s.channel)
+		name, err = bot.find(ctx, s.channel)
 		if err != nil {
 			return all, err
 		}
@@ -73,9 +73,9 @@ func (d *desk) search(ctx context.Context, s selection) (all memoryPage, err err
 	for len(all.memories) < s.Limit {
 		query.Set("offset", strconv.Itoa(s.Offset+len(all.memories)))
 		query.Set("limit", strconv.Itoa(min(s.Limit-len(all.memories), maxPlaces)))
-		page, err := fetch[web.MemoryList](ctx, d, "/api/memories", query)
+		page, err := fetch[web.MemoryList](ctx, bot, "/api/memories", query)
 		if err != nil {
-			return all, d.notFound(ctx, err, "channel "+s.channel)
+			return all, bot.notFound(ctx, err, "channel "+s.channel)
 		}
 		all.memories = append(all.memories, page.Memories...)
 		all.total = page.Total
@@ -87,16 +87,16 @@ func (d *desk) search(ctx context.Context, s selection) (all memoryPage, err err
 }
 
 // recall returns what cairn recall shows.
-func (d *desk) recall(ctx context.Context, l recallQuery, question string) (f findings, err error) {
-	f.in, err = d.find(ctx, l.channel)
+func (bot *otherBot) recall(ctx context.Context, l recallQuery, question string) (f findings, err error) {
+	f.in, err = bot.find(ctx, l.channel)
 	if err != nil {
 		return f, err
 	}
 	query := given("q", question, "conversation", f.in, "by", l.by, "since", l.since, "until", l.until, "order", l.order, "as", l.asker, "kind", l.kind,
 		"explain", "true", "limit", strconv.Itoa(l.limit))
-	found, err := fetch[web.Recalled](ctx, d, "/api/recall", query)
+	found, err := fetch[web.Recalled](ctx, bot, "/api/recall", query)
 	if err != nil {
-		return f, d.notFound(ctx, err, "channel "+l.channel)
+		return f, bot.notFound(ctx, err, "channel "+l.channel)
 	}
 	f.memories = found.Memories
 	for _, m := range found.Messages {
@@ -106,20 +106,20 @@ func (d *desk) recall(ctx context.Context, l recallQuery, question string) (f fi
 }
 
 // memory returns a memory.
-func (d *desk) memory(ctx context.Context, id int64) (memory.Details, error) {
-	return fetch[memory.Details](ctx, d, memoryAt(id), nil)
+func (bot *otherBot) memory(ctx context.Context, id int64) (memory.Details, error) {
+	return fetch[memory.Details](ctx, bot, memoryAt(id), nil)
 }
 
 func memoryAt(id int64) string { return fmt.Sprint("/api/memories/", id) }
 
 // change changes a memory; without a body it deletes it.
-func (d *desk) change(ctx context.Context, id int64, body map[string]any) error {
+func (bot *otherBot) change(ctx context.Context, id int64, body map[string]any) error {
 	method := http.MethodPatch
 	if body == nil {
 		method = http.MethodDelete
-		_, err := call[struct{}](ctx, d, method, memoryAt(id), nil, nil)
+		_, err := call[struct{}](ctx, bot, method, memoryAt(id), nil, nil)
 		return err
 	}
-	_, err := call[memory.Details](ctx, d, method, memoryAt(id), nil, body)
+	_, err := call[memory.Details](ctx, bot, method, memoryAt(id), nil, body)
 	return err
 }

@@ -14,8 +14,8 @@ import (
 	"cairn/testkit/llmtest"
 )
 
-// deskFolder has a conversation of many messages, summaries, memories and usage.
-func deskFolder(t *testing.T, server *llmtest.Server) folder {
+// besideFolder has a conversation of many messages, summaries, memories and usage.
+func besideFolder(t *testing.T, server *llmtest.Server) folder {
 	t.Helper()
 	p := newFolder(t)
 	writeServerSettings(p, server)
@@ -30,8 +30,8 @@ func (p folder) bot() *live {
 	return l
 }
 
-// deskServer is a model server with prices and a window.
-func deskServer(t *testing.T) *llmtest.Server {
+// besideServer is a model server with prices and a window.
+func besideServer(t *testing.T) *llmtest.Server {
 	t.Helper()
 	return llmtest.Serve(t, func(x *llmtest.Exchange) {
 		if isWorker(x) {
@@ -45,7 +45,7 @@ func deskServer(t *testing.T) *llmtest.Server {
 // Each command prints beside a bot what it prints alone.
 func TestCommandsBesideABot(t *testing.T) {
 	check.SkipUnderRace(t)
-	p := deskFolder(t, deskServer(t))
+	p := besideFolder(t, besideServer(t))
 	p.must("I decided to buy bread for the party.\n/remember Ada prefers green tea\nWhere is the *gate*?\nIt is \u00e9l\u00e9gant & <b>green</b>\n", "chat", "--channel", "garden")
 	p.must("Hello from the attic.\n/remember Bo plays the flute\n", "chat", "--channel", "attic")
 	commands := [][]string{
@@ -118,7 +118,7 @@ func timeless(text string) string { return changing.ReplaceAllString(text, "") }
 
 // The bot has a model and settings that the shell does not have.
 func TestCommandsShowTheBotsModel(t *testing.T) {
-	server := deskServer(t)
+	server := besideServer(t)
 	p := newFolder(t)
 	bot := p
 	bot.env = []string{"OPENAI_BASE_URL=" + server.URL, "OPENAI_MODEL=test-model"}
@@ -135,7 +135,7 @@ func TestCommandsShowTheBotsModel(t *testing.T) {
 }
 
 // A bot that cannot be used is not mistaken for none.
-func TestDeskWords(t *testing.T) {
+func TestWordsBesideABot(t *testing.T) {
 	p := newFolder(t)
 	p.must("I like tea\n/remember Ada plays the cello\n", "chat")
 	socket := filepath.Join(p.dir, "data", socketName)
@@ -188,11 +188,11 @@ func TestDeskWords(t *testing.T) {
 }
 
 // A bot without its socket is found at the address of [web], unless it works on another database.
-func TestDeskAtAnAddress(t *testing.T) {
+func TestCommandsBesideABotAtAnAddress(t *testing.T) {
 	p := newFolder(t, "CAIRN_WEB_TOKEN=a-long-secret-token")
 	p.write("config.toml", fmt.Sprintf("[web]\nlisten = %q\n", freeAddress(t)))
 	bot := p
-	server := deskServer(t)
+	server := besideServer(t)
 	bot.env = append(bot.env[:1:1], "OPENAI_BASE_URL="+server.URL, "OPENAI_MODEL=test-model")
 	l := bot.bot()
 	l.ask(`{"text":"/remember Ada plays the cello","id":"1"}`, `"reply"`)

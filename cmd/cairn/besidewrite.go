@@ -19,9 +19,9 @@ import (
 )
 
 // patient returns the bot without a limit for answers, after it has answered once.
-func (d *desk) patient(ctx context.Context) (*desk, error) {
-	_, err := fetch[web.Bot](ctx, d, "/api/bot", nil)
-	return &desk{remoteBot: d.remoteBot}, err
+func (bot *otherBot) patient(ctx context.Context) (*otherBot, error) {
+	_, err := fetch[web.Bot](ctx, bot, "/api/bot", nil)
+	return &otherBot{remoteBot: bot.remoteBot}, err
 }
 
 // refusedWith reports whether the bot refused a request with a status.
@@ -58,7 +58,7 @@ func partsOf(past []channel.Inbound) (parts []web.ImportPart, err error) {
 const pollEvery = 300 * time.Millisecond
 
 // importMessages is Hub.Import by a running bot. When it ends early, the bot goes on with what it has.
-func (d *desk) importMessages(ctx context.Context, conversation string, past []channel.Inbound, progress func(channel.ImportProgress)) (imported int, err error) {
+func (bot *otherBot) importMessages(ctx context.Context, conversation string, past []channel.Inbound, progress func(channel.ImportProgress)) (imported int, err error) {
 	parts, err := partsOf(past)
 	if err != nil {
 		return 0, err
@@ -66,13 +66,13 @@ func (d *desk) importMessages(ctx context.Context, conversation string, past []c
 	path := conversationAt(conversation, "/import")
 	for _, part := range parts {
 		part.Check = true
-		if _, err := call[web.ImportStored](ctx, d, http.MethodPost, path, nil, part); err != nil {
+		if _, err := call[web.ImportStored](ctx, bot, http.MethodPost, path, nil, part); err != nil {
 			return 0, importRefused(err)
 		}
 	}
 	now := channel.ImportProgress{Total: len(past)}
 	for _, part := range parts {
-		stored, err := call[web.ImportStored](ctx, d, http.MethodPost, path, nil, part)
+		stored, err := call[web.ImportStored](ctx, bot, http.MethodPost, path, nil, part)
 		if err != nil {
 			return imported, importRefused(err)
 		}
@@ -81,7 +81,7 @@ func (d *desk) importMessages(ctx context.Context, conversation string, past []c
 		progress(now)
 	}
 	for {
-		state, err := fetch[web.ImportState](ctx, d, path, nil)
+		state, err := fetch[web.ImportState](ctx, bot, path, nil)
 		if err != nil {
 			return imported, err
 		}
@@ -110,7 +110,7 @@ func importRefused(err error) error {
 }
 
 // importMemories is memory.Memories.Import by a running bot.
-func (d *desk) importMemories(ctx context.Context, all []memory.Exported) (n memory.ImportResult, err error) {
+func (bot *otherBot) importMemories(ctx context.Context, all []memory.Exported) (n memory.ImportResult, err error) {
 	body := web.ImportedMemories{Memories: all}
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -119,7 +119,7 @@ func (d *desk) importMemories(ctx context.Context, all []memory.Exported) (n mem
 	if len(text) >= web.MaxImportBody {
 		return n, usage(fmt.Errorf("the file has more than %d MB, which a running bot does not accept: divide it, or stop the bot", web.MaxImportBody>>20))
 	}
-	patient, err := d.patient(ctx)
+	patient, err := bot.patient(ctx)
 	if err != nil {
 		return n, err
 	}
@@ -127,7 +127,7 @@ func (d *desk) importMemories(ctx context.Context, all []memory.Exported) (n mem
 }
 
 // purgeBeside is purge by a running bot.
-func (a *app) purgeBeside(ctx context.Context, bot *desk, p purge, of privacy.Selection) error {
+func (a *app) purgeBeside(ctx context.Context, bot *otherBot, p purge, of privacy.Selection) error {
 	plan, err := fetch[web.Purged](ctx, bot, "/api/purge", given("user", of.User, "conversation", of.Conversation, "server", of.Server))
 	switch {
 	case errors.Is(err, store.ErrNotFound) && of.User != "":
