@@ -22,6 +22,7 @@ import (
 	"cairn/config"
 	"cairn/connector/terminal"
 	"cairn/store"
+	"cairn/store/postgres"
 	"cairn/web"
 )
 
@@ -47,14 +48,14 @@ func (a *app) findRunning(ctx context.Context) (*otherBot, error) {
 }
 
 // mayRunElsewhere reports whether a bot that has no socket in the data folder may run on the database: it uses the folder, or the
-// database is on a server or not here.
+// database is on a server or not here. A folder that --data names wrongly is not taken for that.
 func (a *app) mayRunElsewhere() bool {
 	o, err := storeOptions(&a.settings)
 	if err != nil {
 		return false // the command says so
 	}
 	_, err = os.Stat(store.File(o.Dir))
-	return o.Postgres != "" || err != nil || store.InUse(o.Dir)
+	return o.Postgres != "" || err != nil && a.flags.data == "" || store.InUse(o.Dir)
 }
 
 // atAddress returns the bot at the address of [web], unless it works on another database.
@@ -82,8 +83,14 @@ func databaseMark(s *config.Settings) string {
 	if err != nil {
 		return ""
 	}
-	name := o.Postgres + "\x00" + o.Schema
-	if o.Postgres == "" {
+	name := ""
+	if o.Postgres != "" {
+		address, err := postgres.Parse(o.Postgres)
+		if err != nil {
+			return ""
+		}
+		name = address.String() + "\x00" + o.Schema // without the password
+	} else {
 		info, err := os.Stat(store.File(o.Dir))
 		if err != nil {
 			return ""

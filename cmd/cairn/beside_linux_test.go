@@ -211,10 +211,48 @@ func TestCommandsBesideABotAtAnAddress(t *testing.T) {
 	p.must("/remember Bo plays the flute\n", "chat", "--data", "elsewhere", "--config", p.write("empty.toml", ""))
 	check.Contains(t, "a change in another folder", p.must("", "memories", "forget", "1", "--data", "elsewhere"), "Bo plays the flute")
 	p.fails(exitUsage, "no server is configured", "models", "--data", "elsewhere")
+	p.fails(exitNotFound, "no data", "purge", "--user", "Ada", "--yes", "--data", "misspelt")
 	lost := p
 	lost.dir = t.TempDir() // as on another machine
 	lost.write("config.toml", p.read("config.toml"))
 	check.Contains(t, "without the database", lost.must("", "context", "--channel", "lobby"), "test-model")
 	l.end()
 	check.Equal(t, "memories", p.count("SELECT count(*) FROM memories WHERE state = 'active'"), 1)
+}
+
+// The bot searches by meaning, although the shell knows no server of embeddings.
+func TestRecallBesideABotWithEmbeddings(t *testing.T) {
+	server := llmtest.ServeEmbeddings(t, llmtest.Embeddings{Length: 512, Same: map[string]string{"automobile": "car", "purchased": "bought"}})
+	p := newFolder(t)
+	p.write("bot.toml", noBackups+"\n"+fmt.Sprintf("[embeddings]\nbase_url = %q\nmodel = \"test-embedding\"", server.URL))
+	l := p.start("chat", "--json", "--config", "bot.toml")
+	for _, text := range []string{"we went to the lake and swam", "last spring I bought a red car in Riga", "the soup was far too salty"} {
+		l.ask(fmt.Sprintf(`{"text":%q}`, text), `"type":"reply"`)
+	}
+	eventually(t, "there are vectors", l.errs.String, func() bool { return p.count("SELECT count(*) FROM message_vectors WHERE vector <> x''") >= 3 })
+	check.Contains(t, "beside the bot", p.must("", "recall", "who purchased an automobile", "--explain"), "red car in Riga", "meaning")
+	l.end()
+	check.Lacks(t, "alone", p.must("", "recall", "who purchased an automobile", "--explain"), "meaning")
+}
+
+// The processes of a bot share a database: the one beside the command may not be the one that owns a conversation.
+func TestCommandsBesideOneOfTwoProcesses(t *testing.T) {
+	check.SkipUnderRace(t)
+	p, _ := startPair(t)
+	p.sayOnBoth("one")
+	p.answeredOnce(p.first, "one")
+	shell := p.folder // that of the second process, which owns nothing
+	name := first(t, `(discord:[0-9]+/[0-9]+)`, shell.must("", "channels"))
+	check.Contains(t, "context of a conversation of the other process", shell.must("", "context", "--json", "--channel", name), `"calls":`, `"messages":2`)
+	shell.write("past.jsonl", recorded(60))
+	check.HasPrefix(t, "an import", shell.must("", "import", "--channel", "past", "past.jsonl"), "imported 60 messages")
+	check.Contains(t, "a search", shell.must("", "recall", "--channel", "past", "party"), "party")
+	check.HasPrefix(t, "a deletion", shell.must("", "purge", "--channel", name, "--yes"), "Deleted: 2 messages")
+	p.sayOnDiscord("two")
+	p.wait(p.first, p.onDiscord, "Answer: two")
+	text := shell.must("", "transcript", "--channel", name)
+	check.Contains(t, "what is there after the deletion", text, "two")
+	check.Lacks(t, "what is there after the deletion", text, "one")
+	p.first.stop()
+	p.second.stop()
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"cairn/store"
 	"cairn/testkit/check"
 )
 
@@ -234,4 +235,40 @@ func TestKillAPurgeBesideABot(t *testing.T) {
 			p.hasSoundData()
 		})
 	}
+}
+
+// A command that is killed in a deletion has deleted whole conversations, and the same command deletes the rest.
+func TestKillACommandThatPurges(t *testing.T) {
+	check.SkipUnderRace(t)
+	const channels = 300
+	p := newFolder(t)
+	db := p.store()
+	for i := range channels {
+		c := check.Must(db.Conversation(t.Context(), fmt.Sprintf("discord:1/%d", i)))(t)
+		check.Must(c.Past().Import(t.Context(), []store.Inbound{{ID: "m1", AuthorID: "7", Author: "Ada", Text: "the xylophone is a gift"}}))(t)
+	}
+	check.NoError(t, db.Close())
+	l := p.bot()
+	left := func() int { return p.count("SELECT count(*) FROM messages WHERE text LIKE '%xylophone%'") }
+	command := p.start("purge", "--server", "discord:1", "--yes")
+	eventually(t, "the bot deletes", l.errs.String, func() bool { return left() < channels })
+	_ = command.cmd.Process.Kill() // it may have ended
+	_, _ = command.rest()
+	p.must("", "purge", "--server", "discord:1", "--yes")
+	check.Equal(t, "messages with the secret", left(), 0)
+	l.end()
+	p.hasSoundData()
+}
+
+// A bot without a terminal imports into a channel of the terminal.
+func TestImportBesideRun(t *testing.T) {
+	p := importFolder(t)
+	settings := p.read("config.toml")
+	p.write("config.toml", settings+fmt.Sprintf("\n[web]\nlisten = %q\n", freeAddress(t)))
+	l := p.start("run")
+	l.logs("web_listening")
+	s := p.atScreen("import", "--channel", "past", "past.jsonl")
+	check.Contains(t, "the screen", s.end(0), fmt.Sprintf("imported %d messages into past; 0 were already known\n", importedMessages))
+	l.stop()
+	p.wantImported()
 }
