@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -39,6 +40,10 @@ var moments = []struct{ name, query string }{
 func (l *examiner) examine(ctx context.Context, dir, to string) (found []string, err error) {
 	if _, err := os.Stat(store.File(dir)); errors.Is(err, os.ErrNotExist) {
 		return nil, l.checkNoneAccepted() // it died before it created the file
+	}
+	socket := os.Remove(filepath.Join(dir, "cairn.sock")) // of the bot that was killed; CopyFS copies none
+	if socket != nil && !errors.Is(socket, os.ErrNotExist) {
+		return nil, socket
 	}
 	if err := errors.Join(os.RemoveAll(to), os.CopyFS(to, os.DirFS(dir))); err != nil {
 		return nil, err
