@@ -268,7 +268,7 @@ func TestImportBesideRun(t *testing.T) {
 	l := p.start("run")
 	l.logs("web_listening")
 	s := p.atScreen("import", "--channel", "past", "past.jsonl")
-	check.Contains(t, "the screen", s.end(0), fmt.Sprintf("imported %d messages into past; 0 were already known\n", importedMessages))
+	check.Contains(t, "the screen", s.end(0), fmt.Sprintf(" of %d messages stored", importedMessages), fmt.Sprintf("imported %d messages into past; 0 were already known\n", importedMessages))
 	l.stop()
 	p.wantImported()
 }
