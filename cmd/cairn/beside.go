@@ -237,7 +237,7 @@ func (bot *otherBot) notFound(ctx context.Context, err error, name string) error
 func aboutConversation[T any](ctx context.Context, bot *otherBot, full, part, typed string) (T, error) {
 	answer, err := fetch[T](ctx, bot, conversationAt(full, part), nil)
 	if err != nil {
-		err = bot.notFound(ctx, err, "channel "+typed)
+		err = bot.notFound(ctx, err, "channel "+cmp.Or(typed, defaultChannel))
 	}
 	return answer, err
 }

@@ -256,3 +256,20 @@ func TestCommandsBesideOneOfTwoProcesses(t *testing.T) {
 	p.first.stop()
 	p.second.stop()
 }
+
+// Without conversations, the words are the same, too.
+func TestCommandsBesideAnEmptyBot(t *testing.T) {
+	p := newFolder(t)
+	p.write("config.toml", fmt.Sprintf("[web]\nlisten = %q\n", freeAddress(t)))
+	l := p.start("run")
+	l.logs("web_listening")
+	commands := [][]string{{"context"}, {"recall", "tea"}, {"usage"}, {"memories", "search", "tea"}, {"channels"}, {"memories", "pin", "1"}, {"purge", "--channel", "x", "--yes"}}
+	var beside []result
+	for _, args := range commands {
+		beside = append(beside, p.run("", args...))
+	}
+	l.stop()
+	for i, args := range commands {
+		check.Equal(t, "cairn "+strings.Join(args, " ")+" beside a bot", beside[i], p.run("", args...))
+	}
+}

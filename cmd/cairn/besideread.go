@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,7 +97,7 @@ func (bot *otherBot) recall(ctx context.Context, l recallQuery, question string)
 		"explain", "true", "limit", strconv.Itoa(l.limit))
 	found, err := fetch[web.Recalled](ctx, bot, "/api/recall", query)
 	if err != nil {
-		return f, bot.notFound(ctx, err, "channel "+l.channel)
+		return f, bot.notFound(ctx, err, "channel "+cmp.Or(l.channel, defaultChannel))
 	}
 	f.memories = found.Memories
 	for _, m := range found.Messages {
