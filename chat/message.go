@@ -160,7 +160,7 @@ func (r Record) Words(name func(word string) string) string {
 	text := strings.TrimSpace(strings.Join(lines, "\n"))
 	at := r.of.Time
 	if at.IsZero() {
-		at = r.Time.Local()
+		at = r.Time
 	}
 	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, Time(at), who, lineBreaks.Replace(text))
 }

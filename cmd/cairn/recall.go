@@ -136,7 +136,9 @@ func (c *console) showRecalled(l recallQuery, found findings) error {
 		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Memory: &m, text: text})
 	}
 	for _, m := range found.messages {
-		all = append(all, recalled{Score: m.score, Parts: m.parts, Message: &m.full, Match: &m.match, text: m.full.Part(m.match).String()})
+		part := m.full.Part(m.match)
+		part.Time = part.Time.Local() // if it was read from the bot, String shows this one
+		all = append(all, recalled{Score: m.score, Parts: m.parts, Message: &m.full, Match: &m.match, text: part.String()})
 	}
 	for i, r := range all {
 		if l.explain {
