@@ -61,7 +61,7 @@ func TestTheDashboardOffersActions(t *testing.T) {
 	r.send("please add")
 	check.Require(t, check.Soon(func() bool { return len(r.hub.Operator().Approvals(pane)) == 1 }), "no call waits for approval")
 	r.remember("Ada prefers green tea")
-	memory := fmt.Sprint("/memories/", get[memoryList](r, "/api/memories").Memories[0].ID)
+	memory := fmt.Sprint("/memories/", get[MemoryList](r, "/api/memories").Memories[0].ID)
 	var lines []string
 	reads := func(path string) {
 		text := r.page(200, path)

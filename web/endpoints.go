@@ -23,6 +23,9 @@ type endpoints struct {
 	expenses      *expenses
 	connectors    *connectors
 	tools         *tools
+	imports       *imports
+	purges        *purges
+	models        *models
 
 	store    *store.Store
 	operator channel.Operator
@@ -43,6 +46,9 @@ func newEndpoints(o Options, gate *gate) *endpoints {
 		expenses:      &expenses{operator: operator, store: o.Store, settings: o.Settings},
 		connectors:    &connectors{of: o.Connectors, events: o.Events},
 		tools:         &tools{box: o.Tools, operator: operator},
+		imports:       &imports{hub: o.Hub, store: o.Store},
+		purges:        &purges{hub: o.Hub, store: o.Store},
+		models:        &models{list: o.Models, version: o.Version, database: o.Database},
 		store:         o.Store,
 		operator:      operator,
 		events:        o.Events,
@@ -94,7 +100,8 @@ const (
 // routes returns the routes of the API. Without endpoints it returns them for their types.
 func (e *endpoints) routes() []route {
 	return slices.Concat(
-		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(), e.events.routes(), e.connectors.routes(), e.tools.routes(),
+		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(),
+		e.events.routes(), e.connectors.routes(), e.tools.routes(), e.imports.routes(), e.purges.routes(), e.models.routes(),
 		[]route{
 			{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: e.events.serve, query: []param{
 				{name: "conversation", text: "only those of this conversation, by name"},

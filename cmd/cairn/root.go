@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	_ "time/tzdata" // small images have none
@@ -38,6 +39,8 @@ type app struct {
 
 	databaseEvery time.Duration // how often a bot checks its database file; 0: every minute
 	patience      time.Duration // see channel.Options
+	warned        sync.Once     // that a bot could not be asked
+	answerWithin  time.Duration // how long a bot may take for an answer; 0: answerWithin
 	terminal      atomic.Pointer[terminal.Terminal]
 }
 
