@@ -62,22 +62,7 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 	if err != nil {
 		return nil, err
 	}
-	records := memory.Of(c.records).Records()
-	records.Prompt = s.agent.system()
-	o := compactor.Options{
-		Records: records, Slots: c.slots, Log: c.log, Policy: s.policy.get,
-		Open: c.tasks.Mention,
-		Spend: func(counts bool) error { // why no model may be called now
-			if c.paused(c.life) {
-				return errPaused
-			}
-			return c.calls().ForSummary(counts)
-		},
-		Spent: func(model string, u llm.Usage) { c.usage.count(store.ForSummary, model, u) },
-	}
-	if before := c.o.Before; before != nil {
-		o.Before = func(ctx context.Context, p compactor.Proposal) (string, error) { return before(ctx, c.name, p) }
-	}
+	o := c.compaction(&s)
 	return func() error {
 		left, err := s.policy.read(ctx, c.records)
 		if err != nil {
@@ -95,6 +80,27 @@ func (c *conversation) opening(ctx context.Context) (open func() error, err erro
 		}
 		return err
 	}, nil
+}
+
+// compaction returns how the conversation is summarized with the settings of a service.
+func (c *conversation) compaction(s *service) compactor.Options {
+	records := memory.Of(c.records).Records()
+	records.Prompt = s.agent.system()
+	o := compactor.Options{
+		Records: records, Slots: c.slots, Log: c.log, Policy: s.policy.get,
+		Open: c.tasks.Mention,
+		Spend: func(counts bool) error { // why no model may be called now
+			if c.paused(c.life) {
+				return errPaused
+			}
+			return c.calls().ForSummary(counts)
+		},
+		Spent: func(model string, u llm.Usage) { c.usage.count(store.ForSummary, model, u) },
+	}
+	if before := c.o.Before; before != nil {
+		o.Before = func(ctx context.Context, p compactor.Proposal) (string, error) { return before(ctx, c.name, p) }
+	}
+	return o
 }
 
 // burst returns how many estimated tokens the messages of one turn may take.

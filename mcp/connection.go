@@ -140,6 +140,11 @@ func (c *connection) connect(ctx context.Context) error {
 	if c.incident.End() {
 		c.log.Info("tool_server_recovered")
 	}
+	return c.serve(ctx, session, flooded)
+}
+
+// serve reads the list again whenever the server says that it has changed, until the connection breaks or the server floods it.
+func (c *connection) serve(ctx context.Context, session *sdk.ClientSession, flooded <-chan struct{}) error {
 	ended := make(chan error, 1)
 	go func() { ended <- session.Wait() }()
 	relist := rate.NewLimiter(rate.Every(relistPause), relistBurst)
