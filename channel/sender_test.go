@@ -168,7 +168,7 @@ type offline struct{ *connector }
 func (offline) Connected() bool { return false }
 
 func TestDraftWaitsForUnsentReplies(t *testing.T) {
-	inBubble(t, echo, func(t *testing.T, r *rig) { // it is shown with the next words once they are sent
+	inBubble(t, echo, func(t *testing.T, r *rig) { // it is shown once they are sent
 		r.connector.note(func() { r.connector.delay = time.Minute })
 		r.say("one", true)
 		synctest.Wait()
@@ -183,7 +183,7 @@ func TestDraftWaitsForUnsentReplies(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		r.connector.note(func() {
 			sent := slices.Index(r.connector.seen, "sent answer 1") // whose draft shows unless the sender still looks for earlier ones
-			check.EqualAll(t, "seen before the model goes on", r.connector.seen[max(sent, 0):], []string{"sent answer 1", "shown wait here"})
+			check.EqualAll(t, "seen before the model goes on", r.connector.seen[max(sent, 0):], []string{"sent answer 1", "shown wait", "shown wait here"})
 			r.connector.delay = 0
 		})
 		r.wantAnswer("/stop", "Stopped")

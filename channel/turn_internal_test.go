@@ -21,7 +21,7 @@ func (*canceled) Send(context.Context, Piece) (string, error) { return "", nil }
 func TestPanicOfTheLoopIsNotTheTurns(t *testing.T) {
 	run := func(p any, w Writer) (again any, err error) {
 		defer func() { again = recover() }()
-		failing := &turn{voice: &voice{site: &site{log: slog.New(slog.DiscardHandler)}}, attempt: &attempt{writer: w}}
+		failing := &turn{voice: &voice{site: &site{log: slog.New(slog.DiscardHandler)}}, attempt: &attempt{writer: w, sender: new(sender)}}
 		defer failing.recoverPanic(&err)
 		panic(p)
 	}

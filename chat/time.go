@@ -13,6 +13,9 @@ const (
 // clocks go back, it ends with the offset: "2026-10-25 02:30 +02:00".
 func Time(t time.Time) string { return t.Format(TimeFormat) + Offset(t) }
 
+// ToTheSecond returns a time to the second, in its own zone, for a reader who knows the year: "28 Nov 19:05:30".
+func ToTheSecond(t time.Time) string { return t.Format("2 Jan 15:04:05") + Offset(t) }
+
 // Lasting returns a duration to the second, "3s" or "1m20s"; less than half of one is "< 1 s", not nothing.
 func Lasting(d time.Duration) string {
 	d = d.Round(time.Second)

@@ -280,7 +280,7 @@ func day(t time.Time) string {
 func timeView(t time.Time) g.Node { return timeAs(t, day(t)) }
 
 // secondView is timeView to the second.
-func secondView(t time.Time) g.Node { return timeAs(t, t.Local().Format("2 Jan 15:04:05")) }
+func secondView(t time.Time) g.Node { return timeAs(t, chat.ToTheSecond(t.Local())) }
 
 func timeAs(t time.Time, text string) g.Node {
 	const full = "Monday, 2 January 2006, 15:04:05 MST"
