@@ -102,3 +102,13 @@ func (h *Hub) resumeErasures(ctx context.Context, match func(conversation string
 	}
 	return err
 }
+
+// Purge deletes everything of a conversation, as privacy.Conversation.Purge does. What its loop has in memory follows; a turn that runs ends.
+func Purge(ctx context.Context, h *Hub, records *store.Conversation) error {
+	if err := privacy.Of(records).Purge(ctx); err != nil {
+		return err
+	}
+	h.rereadSettings(records)
+	erasure{hub: h}.forgetFocus(ctx, records.Name())
+	return nil
+}

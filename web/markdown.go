@@ -10,6 +10,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/renderer/html"
@@ -34,13 +35,13 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 			parser.WithBlockParsers(without(parser.DefaultBlockParsers(), htmlBlock)...),
 			parser.WithInlineParsers(without(parser.DefaultInlineParsers(), htmlInline)...),
 		)),
-		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough),
+		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough, extension.TaskList),
 		goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(tame{}, 1))),
 	)
 })
 
 // tame renders headings as bold lines, because they are none of the page's, and pictures as links,
-// because a page loads nothing from elsewhere.
+// because a page loads nothing from elsewhere. Its boxes of task lists have a name for those who do not see them.
 type tame struct{}
 
 func (tame) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
@@ -55,6 +56,14 @@ func (tame) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		}
 	}
 	r.Register(ast.KindHeading, around(func(ast.Node) string { return "<p><b>" }, "</b></p>\n"))
+	r.Register(ast.KindFencedCodeBlock, codeBlock)
+	r.Register(ast.KindCodeBlock, codeBlock)
+	r.Register(east.KindTaskCheckBox, around(func(n ast.Node) string {
+		if n.(*east.TaskCheckBox).IsChecked {
+			return `<input type="checkbox" disabled checked aria-label="done"> `
+		}
+		return `<input type="checkbox" disabled aria-label="not done"> `
+	}, ""))
 	r.Register(ast.KindImage, around(func(n ast.Node) string {
 		to := util.URLEscape(n.(*ast.Image).Destination, true)
 		if html.IsDangerousURL(to) {

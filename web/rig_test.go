@@ -23,6 +23,7 @@ import (
 	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/connector/platform"
 	"cairn/internal/observe"
 	"cairn/llm"
 	"cairn/store"
@@ -125,7 +126,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	r.server = New(Options{
 		Hub: r.hub, Store: r.store, Settings: r.settings.Load,
 		Events: r.events, Listener: listener, Token: o.token, Hosts: o.hosts, Log: log, Version: "test", MCPWrites: o.mcpWrites,
-		Health: well, Debug: well,
+		Health: well, Debug: well, Files: func() platform.Files { return platform.Files{Tokens: 500, Pictures: true} },
 	})
 	r.url = "http://" + listener.Addr().String()
 	if o.before != nil {

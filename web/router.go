@@ -52,7 +52,7 @@ func (t *router) guarded() http.Handler {
 			t.fail(w, r, err)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(w, r))
 		t.mux.ServeHTTP(w, r)
 	})
 }

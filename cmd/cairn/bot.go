@@ -33,6 +33,7 @@ type bot struct {
 	started config.Settings // the settings at the start
 	secrets *redactor       // to mask in the log
 	web     *webSide        // nil: no web server
+	readers *readers        // nil: none
 
 	log   *slog.Logger
 	hub   *channel.Hub

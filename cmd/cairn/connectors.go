@@ -124,8 +124,8 @@ func (b *bot) newWeb(health *health) *web.Server {
 		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.started.Web.Hosts, Proxies: b.started.Web.ProxyNetworks(),
 		Settings: b.settings,
 		Log:      b.log, Version: version(), Health: health.handler, OpenMetrics: b.started.Health == b.started.Web.Listen,
-		MCPWrites: b.started.Web.MCPWrites,
-		Ready:     func(ctx context.Context) (bool, []web.Part) { s := health.ready(ctx); return s.OK, s.Parts },
+		MCPWrites: b.started.Web.MCPWrites, Files: b.files,
+		Ready: func(ctx context.Context) (bool, []web.Part) { s := health.ready(ctx); return s.OK, s.Parts },
 	}
 	if b.started.Web.Debug {
 		o.Debug = http.DefaultServeMux
@@ -135,7 +135,7 @@ func (b *bot) newWeb(health *health) *web.Server {
 
 // answerDashboards has a process without a web server handle what those of other processes pass on.
 func (b *bot) answerDashboards() {
-	web.New(web.Options{Hub: b.hub, Store: b.store, Settings: b.settings, Events: web.NewEvents(), Log: b.log, Version: version()})
+	web.New(web.Options{Hub: b.hub, Store: b.store, Settings: b.settings, Events: web.NewEvents(), Log: b.log, Version: version(), Files: b.files})
 }
 
 // runner is what `cairn run` runs: a connector to a platform, or the web server.

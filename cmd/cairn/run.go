@@ -99,6 +99,7 @@ func (a *app) runOnce(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
 	readers.bot.Store(bot)
+	bot.readers = readers
 	health, err := bot.startHealth(ctx, connectors)
 	if err != nil {
 		return err
@@ -287,11 +288,17 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 		}
 	}
 	log := a.logger(logTo, level)
+	readers, err := openReaders(&a.settings, log)
+	if err != nil {
+		return usage(err)
+	}
 	ctx, bot, err := a.start(cmd.Context(), log, withoutTurnLimit, connector)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
+	readers.bot.Store(bot)
+	bot.readers = readers
 	if isTerminal(a.err) {
 		bot.say = func(line string) { fmt.Fprintln(connector.Notes(), terminal.Printable(a.secrets.mask(line))) }
 	}
