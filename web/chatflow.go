@@ -33,7 +33,7 @@ type flow struct {
 // messagesView shows the newest messages, or those before one.
 func (c chatRoom) messagesView() g.Node {
 	if c.conversation == nil {
-		return faint(g.Textf("There are no messages here yet. What you write, %s answers.", c.botName()))
+		return g.Group{faint(g.Textf("There are no messages here yet. What you write, %s answers.", c.botName())), c.pausedView(c.name)}
 	}
 	f := c.flow()
 	if len(f.list.Messages)+len(f.waiting) == 0 {
