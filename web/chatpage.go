@@ -176,7 +176,7 @@ func (c chatRoom) boxView() g.Node {
 		h.Ul(h.ID("files"), h.Class("files"), h.Aria("label", "Files"), g.Attr("hidden")),
 		h.Label(h.Class("skip"), h.For("text"), g.Text("Message")),
 		h.Textarea(
-			h.ID("text"), h.Name("text"), h.Role("combobox"), h.Aria("expanded", "false"), h.Aria("controls", "choices"), h.Aria("autocomplete", "list"),
+			h.ID("text"), h.Name("text"), h.Aria("controls", "choices"), h.Aria("autocomplete", "list"),
 			h.Rows("1"), h.MaxLength("100000"), h.Dir("auto"), h.Placeholder("Write to "+c.botName()+" (/ for commands)"),
 		),
 		h.Div(

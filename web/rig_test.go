@@ -35,7 +35,7 @@ import (
 
 func TestMain(m *testing.M) {
 	check.InMemory()
-	_ = flag.Set("test.parallel", "8") // these tests wait more than they compute
+	_ = flag.Set("test.parallel", "8")                                                           // these tests wait more than they compute
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock")) // colours of code: it ends a second later
 }
 

@@ -17,7 +17,9 @@ func TestNamesArchiveAndDeletion(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.writes(pane, "How deep is the pond?")
 	r.say(here, "Hello")
-	list := func(query string) conversationList { return get[conversationList](r, "/api/conversations?connector=web"+query) }
+	list := func(query string) conversationList {
+		return get[conversationList](r, "/api/conversations?connector=web"+query)
+	}
 	r.do(200, nil, "PATCH "+at(pane, ""), `{"name": " The\npond ", "archived": true}`)
 	found := list("&archived=yes")
 	check.Len(t, "archived", found.Conversations, 1)

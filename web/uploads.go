@@ -47,7 +47,7 @@ func (c *chats) attachments(ctx context.Context, conversation string, m channel.
 	}
 	all, err := with.Read(ctx, conversation, m, each(files, func(f fileNew) platform.Upload { return platform.Upload(f) }))
 	if refused, ok := errors.AsType[*platform.UploadError](err); ok {
-		return nil, invalid("%s", refused.Text)
+		return nil, invalid("%s", refused.Error())
 	}
 	return all, err
 }

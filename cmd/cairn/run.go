@@ -19,6 +19,7 @@ import (
 	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/config"
+	"cairn/connector/platform"
 	"cairn/connector/terminal"
 )
 
@@ -225,9 +226,9 @@ func newChat(a *app) *cobra.Command {
 		Long: `Chat with the bot in one of the terminal's channels. The conversation continues where it
 stopped. Edits of the settings file apply from the next turn on.
 
-At a terminal, / shows the commands; Enter chooses one. Alt-Enter starts a new line, the
-arrow keys and Ctrl-R search the history, Ctrl-C stops an answer, Ctrl-D or /quit quits. //word
-sends the text /word.
+At a terminal, / shows the commands; Enter chooses one. @PATH attaches a file, Tab completes its
+name. Alt-Enter starts a new line, the arrow keys and Ctrl-R search the history, Ctrl-C stops an
+answer, Ctrl-D or /quit quits. //word sends the text /word.
 
 Through a pipe, each line is a message, which is answered before the next one is read; answers go
 to standard output. At the end of the input, the bot finishes its work and exits with 0.
@@ -274,6 +275,8 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 			return fmt.Errorf("make data folder: %w", err)
 		}
 	}
+	var running *bot // set before the connector runs
+	o.Files = func() platform.Files { return running.files() }
 	connector, err := terminal.New(o)
 	if err != nil {
 		return usage(err)
@@ -299,6 +302,7 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	defer func() { err = errors.Join(err, bot.close()) }()
 	readers.bot.Store(bot)
 	bot.readers = readers
+	running = bot
 	if isTerminal(a.err) {
 		bot.say = func(line string) { fmt.Fprintln(connector.Notes(), terminal.Printable(a.secrets.mask(line))) }
 	}

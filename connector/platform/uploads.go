@@ -32,10 +32,10 @@ const (
 	MaxUploadBytes = 20 << 20 // in all
 )
 
-// An UploadError says, in a sentence, why a file cannot be handed over.
-type UploadError struct{ Text string }
+// An UploadError says, in a sentence that can be translated, why a file cannot be handed over.
+type UploadError struct{ text string }
 
-func (e *UploadError) Error() string { return e.Text }
+func (e *UploadError) Error() string { return e.text }
 
 func refuseUpload(format string, args ...any) error {
 	return &UploadError{fmt.Sprintf(format, args...)}
@@ -45,7 +45,7 @@ func refuseUpload(format string, args ...any) error {
 // file cannot be read here.
 func (f Files) Read(ctx context.Context, conversation string, m channel.Inbound, uploads []Upload) ([]channel.Attachment, error) {
 	if len(uploads) > MaxUploads {
-		return nil, refuseUpload("A message has at most %d files.", MaxUploads)
+		return nil, refuseUpload("A message has at most %s files.", strconv.Itoa(MaxUploads))
 	}
 	total := 0
 	pictures := 0
@@ -62,7 +62,7 @@ func (f Files) Read(ctx context.Context, conversation string, m channel.Inbound,
 		m.Attachments = append(m.Attachments, a)
 	}
 	if total > MaxUploadBytes {
-		return nil, refuseUpload("The files of a message have at most %d MB together.", MaxUploadBytes>>20)
+		return nil, refuseUpload("The files of a message have at most %s MB together.", strconv.Itoa(MaxUploadBytes>>20))
 	}
 	f.Fetch = func(_ context.Context, at string) ([]byte, error) {
 		i, err := strconv.Atoi(at)
@@ -85,16 +85,16 @@ func (f Files) refuses(a channel.Attachment, pictures int) error {
 		return refuseUpload("%s is empty.", a.Name)
 	case isText(a), isPDF(a), isVoice(a):
 		if f.Tokens == 0 {
-			return refuseUpload("%s cannot be read: the settings allow no contents of files (attachment_tokens = 0).", a.Name)
+			return refuseUpload("%s cannot be read: attachment_tokens = 0 in the settings.", a.Name)
 		}
 	case !slices.Contains(pictureTypes, a.Type):
 		return refuseUpload("%s cannot be read: only pictures (PNG, JPEG, GIF, WebP), text files, PDFs and recordings can.", a.Name)
 	case !f.Pictures:
-		return refuseUpload("%s cannot be seen: the settings allow no pictures (pictures = false).", a.Name)
+		return refuseUpload("%s cannot be seen: pictures = false in the settings.", a.Name)
 	case a.Size > MaxPicture:
-		return refuseUpload("%s is larger than %d MB, the most that a picture may have.", a.Name, MaxPicture>>20)
+		return refuseUpload("%s is larger than %s MB.", a.Name, strconv.Itoa(MaxPicture>>20))
 	case pictures > MaxPictures:
-		return refuseUpload("A message has at most %d pictures.", MaxPictures)
+		return refuseUpload("A message has at most %s pictures.", strconv.Itoa(MaxPictures))
 	}
 	return nil
 }
@@ -142,20 +142,20 @@ func readLocal(at string) (u Upload, err error) {
 	info, err := os.Stat(at)
 	switch {
 	case err != nil:
-		return u, refuseUpload("%s cannot be read: %v.", at, errors.Unwrap(err))
+		return u, refuseUpload("%s cannot be read: %s.", at, errors.Unwrap(err))
 	case !info.Mode().IsRegular(): // a pipe would never end
 		return u, refuseUpload("%s is not a file.", at)
 	case info.Size() > MaxUploadBytes:
-		return u, refuseUpload("%s is larger than %d MB.", at, MaxUploadBytes>>20)
+		return u, refuseUpload("%s is larger than %s MB.", at, strconv.Itoa(MaxUploadBytes>>20))
 	}
 	f, err := os.Open(at)
 	if err != nil {
-		return u, refuseUpload("%s cannot be read: %v.", at, errors.Unwrap(err))
+		return u, refuseUpload("%s cannot be read: %s.", at, errors.Unwrap(err))
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, MaxUploadBytes+1)) // it may grow: Read checks the size
 	if err != nil {
-		return u, refuseUpload("%s cannot be read: %v.", at, errors.Unwrap(err))
+		return u, refuseUpload("%s cannot be read: %s.", at, errors.Unwrap(err))
 	}
 	return Upload{Name: filepath.Base(at), Data: data}, nil
 }

@@ -15,7 +15,6 @@ function hide() {
   first = false;
   asked++;
   box.removeAttribute("aria-activedescendant");
-  box.setAttribute("aria-expanded", "false");
 }
 
 function show(list) {
@@ -31,7 +30,6 @@ function show(list) {
     choices.append(li);
   }
   choices.hidden = list.length === 0;
-  box.setAttribute("aria-expanded", String(list.length > 0));
 }
 
 function take(choice) {
