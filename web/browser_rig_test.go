@@ -76,6 +76,7 @@ func TestInBrowser(t *testing.T) {
 		t.Run("what is asked again", askedAgainInBrowser)
 		t.Run("files and the menu", filesInBrowser)
 		t.Run("the flow of a chat", flowInBrowser)
+		t.Run("a chat on a phone, and without scripts", readInBrowser)
 		t.Run("a hidden tab", hiddenTabInBrowser)
 		t.Run("a login, and a session that ends", loginInBrowser)
 		check.SkipUnderRace(t)

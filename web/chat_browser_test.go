@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
+	cdppage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
 	"cairn/compactor/summarize"
@@ -229,4 +232,36 @@ func (r *rig) savedFrom(conversation string, seq int64, fact string) {
 	c := must(r.store.Find(r.t.Context(), conversation))
 	draft := summarize.MemoryDraft{Kind: "fact", Content: fact, Messages: []int64{seq}}
 	must(memory.Of(c).Keep(r.t.Context(), memory.KeepRequest{MemoryDraft: draft, Person: owner.Name, PersonID: owner.ID}))
+}
+
+// readInBrowser reads a chat without JavaScript, and uses one on a small screen.
+func readInBrowser(t *testing.T) {
+	r := newRig(t, rigOptions{window: 100_000, model: counting()})
+	r.writes("web:pond", "How deep is the pond?")
+	r.writes("web:shed", "How high is the shed?")
+	b := newBrowser(t, r.url)
+	run(b, "a phone", chromedp.EmulateViewport(390, 844))
+	b.open("/chat/pond")
+	b.sees("#connection", "live")
+	b.until("the list is a menu", "!document.getElementById('rooms').checkVisibility()")
+	b.click("#rooms-open")
+	b.shows("#rooms")
+	b.audited("phone")
+	run(b, "a phone", chromedp.EmulateViewport(390, 844))
+	b.until("the keyboard is in it", "document.getElementById('rooms').contains(document.activeElement)")
+	b.presses(kb.Escape)
+	b.until("it is closed", "!document.getElementById('rooms').checkVisibility() && document.activeElement.id === 'rooms-open'")
+	b.until("the box is at the end of the screen", "document.getElementById('chat').getBoundingClientRect().bottom <= innerHeight + 1")
+	b.click("#rooms-open")
+	b.click(`#rooms a[data-channel="web:shed"]`)
+	b.sees("#said", "How high is the shed?")
+
+	run(b, "switch scripts off", protocol(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
+	page := r.page(200, "/chat/pond?find=pond")
+	check.Contains(t, "page", page, "How deep is the pond?", `href="/chat/pond"`, "export?format=markdown")
+	check.Lacks(t, "page", page, `href="/chat/shed"`)
+	run(b, "open it", protocol(cdppage.Navigate, cdppage.NavigateParams{URL: r.url + "/chat/pond"}))
+	for what, shown := range map[string]bool{"#said article": true, "#rooms a": true, "#chat": false, ".tools button": false, "#rooms-open": false, ".stop": false} {
+		b.until(what, "(document.querySelector(%q)?.checkVisibility() ?? false) === %v", what, shown)
+	}
 }
