@@ -73,6 +73,7 @@ func (c chatRoom) view() g.Node {
 		h.Div(
 			h.Class("talk"),
 			c.headView(),
+			conversationTabs(c.name, "Chat"),
 			h.Section(
 				h.ID("said"), h.Aria("live", "polite"), h.Aria("label", "Messages"), h.Data("conversation", c.name),
 				h.Data("src", src+"?fragment=messages"), c.messagesView(),
@@ -105,7 +106,6 @@ func (c chatRoom) headView() g.Node {
 			bar("how full the window is", percent), h.Span(g.Textf("%.0f %%", percent)), h.Span(h.Class("skip"), g.Text("of the window is used")),
 		),
 		c.manageView(),
-		conversationTabs(c.name, "Chat"),
 	)
 }
 

@@ -101,6 +101,14 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 	return b.watchMembership(b.watchDatabase(ctx)), b, nil
 }
 
+// withoutTurnLimit returns the rules of the settings without a limit of turns a minute: a person who can start the program needs none,
+// and piped lines arrive fast.
+func withoutTurnLimit(s *config.Settings) access.Rules {
+	rules := s.Rules()
+	rules.TurnsPerMinute = 0
+	return rules
+}
+
 // gcPercent lets the heap of a running bot grow by 30 % between collections instead of Go's default
 // of 100 %: with 50 busy conversations that saves 8 to 9 MiB of resident memory, for about 15 % more
 // CPU time. Before settled the heap grows from nothing: a start after a kill took 30 % longer.

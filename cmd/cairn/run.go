@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
-	"cairn/channel/access"
 	"cairn/config"
 	"cairn/connector/platform"
 	"cairn/connector/terminal"
@@ -248,14 +247,6 @@ notice or error. Channels run in parallel. A message with a known id is not proc
 	cmd.Flags().BoolVar(&o.Plain, "plain", false, "plain lines, for screen readers and simple terminals")
 	a.addWeb(cmd)
 	return cmd
-}
-
-// withoutTurnLimit returns the rules of the settings without a limit of turns a minute: a person who can start the program needs none,
-// and piped lines arrive fast.
-func withoutTurnLimit(s *config.Settings) access.Rules {
-	rules := s.Rules()
-	rules.TurnsPerMinute = 0
-	return rules
 }
 
 func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
