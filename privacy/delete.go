@@ -74,7 +74,7 @@ func (pr Conversation) Replace(ctx context.Context, old string, m store.Inbound)
 	return pr.c.Inbox().Replace(ctx, old, m, func(tx *store.Tx) {
 		var all []chat.Message
 		for _, question := range pr.c.Messages(tx).Named(old) {
-			all = append(append(all, question), pr.c.Messages(tx).Written(question.Turn)...)
+			all = append(append(all, question), store.WrittenIn(pr.c.Messages(tx), question.Turn)...)
 		}
 		deleteUnread(pr.c, tx, old)
 		deleteMessages(pr.c, tx, all, pr.c.Messages(tx).Quoting(old))

@@ -55,7 +55,7 @@ func (in Inbox) newest(tx *Tx, id string) (was Inbound, newest bool) {
 	return was, false
 }
 
-// Written returns what the bot and its tools wrote in a turn, oldest first.
-func (ms Messages) Written(turn int64) []chat.Message {
+// WrittenIn returns what the bot and its tools wrote in a turn, oldest first.
+func WrittenIn(ms Messages, turn int64) []chat.Message {
 	return ms.read(turn, MaxSeq, "AND turn = ? AND role <> 'user' ORDER BY id", turn)
 }

@@ -87,8 +87,8 @@ func (ms ConversationMemories) From(seq int64) []Memory {
 	return ms.tx.memories("WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", ms.c.id, low, high)
 }
 
-// FromAny returns the active memories that come from any of the messages from..to, in order.
-func (ms ConversationMemories) FromAny(from, to int64) []Memory {
+// MemoriesFrom returns the active memories that come from any of the messages from..to, in order.
+func MemoriesFrom(ms ConversationMemories, from, to int64) []Memory {
 	low, high := ms.c.rowRange(from, to)
 	return ms.tx.memories(`WHERE m.conversation = ? AND m.state = 'active'
 		AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?) ORDER BY m.id`, ms.c.id, low, high)
