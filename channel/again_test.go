@@ -7,6 +7,7 @@ import (
 	"cairn/channel"
 	"cairn/store"
 	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 // replace asks the newest message again, as m with a new id.
@@ -55,6 +56,27 @@ func TestReplace(t *testing.T) {
 		close(held)
 		r.waitForReplies()
 		check.Equal(t, "transcript", texts(r.transcript()), "user: two | assistant: answer 2")
+	})
+	t.Run("a message that waits is answered as edited, with its picture", func(t *testing.T) {
+		held := make(chan struct{})
+		r := newRig(t, while(func(n int) {
+			if n == 1 {
+				<-held
+			}
+		}, echo))
+		r.say("first", true)
+		r.connector.until(t, "the first turn", func() bool { return r.connector.countTaken() == 1 })
+		picture := channel.Attachment{Kind: "image", Name: "gate.png", Type: "image/png", Data: []byte("png")}
+		r.deliverMessage(channel.Inbound{ID: "p1", AuthorID: "u1", Author: "Ada", Text: "tow", Time: time.Now(), Addressed: true, Attachments: []channel.Attachment{picture}})
+		check.NoError(t, r.replace("p1", "n1", "two"))
+		close(held)
+		r.waitForReplies()
+		check.Equal(t, "transcript", texts(r.transcript()), "user: first | assistant: answer 1 | user: two | assistant: answer 2")
+		check.NoError(t, r.replace("n1", "n2", "three"))
+		r.waitForReplies()
+		check.Equal(t, "files", storetest.Number(t, r.store, "SELECT count(*) FROM files WHERE platform_id = 'n2' AND length(data) = 3"), 1)
+		check.NoError(t, r.hub.Delete(t.Context(), place, "n2"))
+		check.Equal(t, "files after a deletion", storetest.Number(t, r.store, "SELECT count(*) FROM files"), 0)
 	})
 	t.Run("only the newest message can be asked again", func(t *testing.T) {
 		r := newRig(t, echo)

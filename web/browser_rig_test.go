@@ -72,16 +72,16 @@ func TestInBrowser(t *testing.T) {
 	chromium = ctx
 	t.Run("tabs", func(t *testing.T) { // at the same time
 		t.Run("the chat pane", chatPaneInBrowser)
-		t.Run("the list of chats", chatsInBrowser)
-		t.Run("what is asked again", askedAgainInBrowser)
-		t.Run("files and the menu", filesInBrowser)
-		t.Run("the flow of a chat", flowInBrowser)
-		t.Run("a chat on a phone, and without scripts", readInBrowser)
 		t.Run("a hidden tab", hiddenTabInBrowser)
 		t.Run("a login, and a session that ends", loginInBrowser)
 		check.SkipUnderRace(t)
 		t.Run("pages", pagesInBrowser)
 		t.Run("clicks", clicksInBrowser)
+		t.Run("the list of chats", chatsInBrowser)
+		t.Run("what is asked again", askedAgainInBrowser)
+		t.Run("files and the menu", filesInBrowser)
+		t.Run("the flow of a chat", flowInBrowser)
+		t.Run("a chat on a phone, and without scripts", readInBrowser)
 	})
 	check.NoError(t, chromedp.Cancel(ctx))
 }

@@ -193,6 +193,8 @@ func (b messageNew) check(name string) error {
 		return errName
 	case b.Text == "" && len(b.Files) == 0 && b.Replaces == "":
 		return bad("Write something first: text is missing or empty.")
+	case strings.HasPrefix(b.Replaces, "cairn:"):
+		return invalid("Only a message of a person can be replaced.")
 	case len(b.Files) > 0 && b.Replaces != "":
 		return invalid("A message that replaces another one keeps that one's files: send files with a message of their own.")
 	case utf8.RuneCountInString(b.Text) > maxMessage:

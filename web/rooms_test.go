@@ -145,4 +145,5 @@ func TestAskedAgain(t *testing.T) {
 	post(409, messageNew{ID: "5", Replaces: "3"})
 	post(404, messageNew{ID: "5", Replaces: "nothing"})
 	post(422, messageNew{ID: "5", Replaces: "4", Text: "/context"})
+	post(422, messageNew{ID: "5", Replaces: "cairn:task-1"})
 }
