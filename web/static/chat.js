@@ -49,16 +49,30 @@ function busy(answering) {
 
 const isAnswering = () => document.getElementById("answering") !== null;
 
-// read reads the messages again. It returns false if a newer read has started.
-let reading = 0;
-async function read() {
-  const mine = ++reading;
-  const answer = await fetch(said.dataset.src, { headers: { Accept: "text/html" } }).catch(() => null);
+// read reads the messages again, and once more if something happens while it does. It returns false if that failed.
+let reading = null;
+let stale = false; // since the read that runs has started
+function read() {
+  stale = true;
+  reading ??= (async () => {
+    let done = true;
+    while (stale && done) {
+      stale = false;
+      done = await readOnce();
+    }
+    reading = null;
+    return done;
+  })();
+  return reading;
+}
+
+async function readOnce() {
+  const answer = await fetch(said.dataset.src, { headers: { Accept: "text/html" }, signal: AbortSignal.timeout(30000) }).catch(() => null);
   if (answer?.status === 401) tell("You are no longer logged in. Reload this page to log in.");
   if (!answer?.ok) return false;
   const fresh = document.createElement("template");
-  fresh.innerHTML = await answer.text(); // made by our own pages, which escape everything
-  if (mine !== reading) return false;
+  fresh.innerHTML = await answer.text().catch(() => ""); // made by our own pages, which escape everything
+  if (fresh.content.children.length === 0) return false;
   follow(() => merge([...fresh.content.children]));
   document.getElementById("manage").hidden = said.querySelector("article") === null;
   return true;
