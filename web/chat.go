@@ -45,6 +45,7 @@ type replyEvent struct {
 	Conversation string `json:"conversation"`
 	State        string `json:"state" jsonschema:"writing, sent or canceled"`
 	Text         string `json:"text,omitempty"`
+	HTML         string `json:"html,omitempty" jsonschema:"of a text that is being written: as the dashboard shows it"`
 	Failure      bool   `json:"failure,omitempty" jsonschema:"a sentence about a failure, not the model's words"`
 
 	Buttons []channel.Button `json:"buttons,omitempty" jsonschema:"of a question: commands that answer it"`
@@ -71,7 +72,13 @@ func (w *chatWriter) publish(r replyEvent) {
 }
 
 func (w *chatWriter) Show(text string) {
-	w.often.Do(func() { w.publish(replyEvent{State: "writing", Text: text}) })
+	w.often.Do(func() {
+		shown := ""
+		if w.events.watched() {
+			shown = partialHTML(text)
+		}
+		w.publish(replyEvent{State: "writing", Text: text, HTML: shown})
+	})
 }
 
 func (w *chatWriter) Cancel() { w.publish(replyEvent{State: "canceled"}) }

@@ -51,6 +51,10 @@ func chatsInBrowser(t *testing.T) {
 	b.shows("#gauge meter")
 	b.audited("chats")
 
+	b.sees("#connection", "live")
+	NewChat(r.events).Reply("web:pond", nil).Show("It **is** " + hostile)
+	b.sees("#writing strong", "is") // as Markdown, while it is written
+	b.sees("#writing", hostile[:20])
 	r.writes("web:shed", "And how wide?")
 	b.sees(`#roomlist a[data-channel="web:shed"]`, "new")
 	b.keys("#find input", "shed")

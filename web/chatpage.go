@@ -81,7 +81,7 @@ func (c chatRoom) view() g.Node {
 			h.Article(
 				h.Class("message assistant"), h.ID("writing"), g.Attr("hidden"),
 				h.Header(h.B(g.Text(c.botName())), g.Text(" "), h.Span(h.Class("spinner"), h.Aria("hidden", "true"))),
-				longText("", ""),
+				h.Div(),
 			),
 			h.P(h.Class("note"), h.ID("note"), h.Role("status"), g.Attr("hidden")),
 			c.boxView(),

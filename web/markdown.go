@@ -14,6 +14,7 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/renderer/html"
+	gtext "github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -73,9 +74,28 @@ func (tame) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	}, "</a>"))
 }
 
-func markdownView(text string) g.Node {
+// partialHTML renders a text that is being written, again and again: without colours of code, which take time.
+func partialHTML(text string) string {
 	var out strings.Builder
-	if chat.Tangled(text) || markdown().Convert([]byte(text), &out) != nil {
+	if markdownNode(text, false).Render(&out) != nil {
+		return ""
+	}
+	return out.String()
+}
+
+func markdownView(text string) g.Node { return markdownNode(text, true) }
+
+func markdownNode(text string, colors bool) g.Node {
+	if chat.Tangled(text) {
+		return longText("", text)
+	}
+	var out strings.Builder
+	source := []byte(text)
+	document := markdown().Parser().Parse(gtext.NewReader(source))
+	if !colors {
+		document.OwnerDocument().Meta()[coloredKey] = &coloredSoFar{blocks: maxBlocks}
+	}
+	if markdown().Renderer().Render(&out, source, document) != nil {
 		return longText("", text)
 	}
 	return h.Div(h.Class("markdown"), h.Dir("auto"), g.Raw(out.String())) // the renderer escapes its input

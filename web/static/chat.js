@@ -164,7 +164,9 @@ function start() {
     reply: here((reply) => {
       follow(() => {
         writing.hidden = reply.state !== "writing";
-        writing.querySelector(".text").textContent = reply.text || "";
+        const shown = writing.lastElementChild;
+        if (reply.html) shown.innerHTML = reply.html; // made by our own server, which escapes everything
+        else shown.textContent = reply.text ?? "";
       });
       if (reply.state === "sent") read();
     }),
