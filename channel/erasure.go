@@ -79,6 +79,7 @@ func (e erasure) messagesIn(records *store.Conversation) error {
 		if err != nil {
 			return err
 		}
+		e.hub.forgotten(records.Name(), some.Deleted)
 		if some.Done {
 			return nil
 		}

@@ -18,7 +18,7 @@ import (
 // *Problem. A nil body is not sent.
 type API func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error)
 
-// trusted marks the context of a call within the process, which has full access.
+// trusted marks the context of a call that has full access: one within the process, or through the bot's socket.
 type trusted struct{}
 
 // API returns the API for calls within the process, with full access.

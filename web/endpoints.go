@@ -22,6 +22,8 @@ type endpoints struct {
 	simulator     *simulator
 	memories      *memories
 	expenses      *expenses
+	connectors    *connectors
+	tools         *tools
 
 	store    *store.Store
 	operator channel.Operator
@@ -41,6 +43,8 @@ func newEndpoints(o Options, gate *gate) *endpoints {
 		simulator:     &simulator{operator: operator, store: o.Store, settings: o.Settings, running: make(chan struct{}, 1)},
 		memories:      &memories{store: o.Store, events: o.Events},
 		expenses:      &expenses{operator: operator, store: o.Store, settings: o.Settings},
+		connectors:    &connectors{of: o.Connectors, events: o.Events},
+		tools:         &tools{box: o.Tools, operator: operator},
 		store:         o.Store,
 		operator:      operator,
 		events:        o.Events,
@@ -95,12 +99,12 @@ const (
 // routes returns the routes of the API. Without endpoints it returns them for their types.
 func (e *endpoints) routes() []route {
 	return slices.Concat(
-		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.rooms.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(),
+		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.rooms.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(), e.events.routes(), e.connectors.routes(), e.tools.routes(),
 		[]route{
 			{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: e.events.serve, query: []param{
 				{name: "conversation", text: "only those of this conversation, by name"},
 				{name: "Last-Event-ID", in: "header", text: "resume after this event"},
-				{name: "kinds", text: "only these, separated by commas: " + strings.Join(allKinds, ", ")},
+				{name: "kinds", text: "only these, separated by commas: " + strings.Join(allKinds, ", ") + "; all but log, if it is missing"},
 			}},
 			read("/api/openapi.json", "This description", e.openAPI),
 		},

@@ -39,6 +39,9 @@ var pages = []struct {
 	{"/memories/{id}", "", memoryPage},
 	{"/usage", "/api/usage", usagePage},
 	{"/health", "", healthPage},
+	{"/log", "/api/log", logPage},
+	{"/connectors", "", connectorsPage},
+	{"/tools", "", toolsPage},
 	{"/chat/{chat}", "", chatPage},
 }
 
@@ -100,6 +103,7 @@ func (d *dashboard) register(t *router) {
 		})
 	}
 	t.stream("GET /c/{name}/settings/preview", d.previewSettings)
+	t.stream("GET /connectors/{connector}/check", d.checkConnector)
 	t.handle("GET /chat", openChat)
 	t.handle("GET /chat/{chat}/suggest", d.endpoints.chats.suggest)
 	t.serve("/", func(http.ResponseWriter, *http.Request) error {

@@ -55,6 +55,8 @@ func TestPages(t *testing.T) {
 		"/usage":                                               {"Usage and cost", "Total"},
 		"/usage?by=model&since=7d":                             {"Usage and cost"},
 		"/health":                                              {"All is well"},
+		"/tools":                                               {"No server with tools is connected", "No call waits"},
+		"/connectors":                                          {"connected to no platform"},
 		"/static/style.css":                                    {"--accent"},
 		"/static/app.js":                                       {"EventSource"},
 		"/static/chart.css":                                    {".chart"},

@@ -16,19 +16,22 @@ import (
 	"cairn/store"
 )
 
-// Options configures a server. Hub, Store, Settings, Events, Listener and Log must be set.
+// Options configures a server. Hub, Store, Settings, Events and Log must be set. To run, it needs Listener or Local.
 type Options struct {
 	Hub      *channel.Hub
 	Store    *store.Store
 	Settings func() *config.Settings // the current settings
 	Events   *Events
-	Listener net.Listener   // the server closes it
+	Listener net.Listener   // the server closes it; nil: no address
+	Local    net.Listener   // a socket that only the bot's user can open, who has full access without a token; the server closes it; nil: none
 	Token    string         // the token that clients must send; "": none, allowed only on loopback
 	Hosts    []string       // host names that browsers may use, besides localhost and IP addresses
 	Proxies  []netip.Prefix // reverse proxies, whose X-Forwarded-For names the client
 	Log      *slog.Logger
 	Version  string
 
+	Connectors  Connectors                                        // nil: there are none
+	Tools       channel.Toolbox                                   // of other programs; nil: there are none
 	Ready       func(ctx context.Context) (ok bool, parts []Part) // checks the bot's health; may query the database
 	Health      http.Handler                                      // serves GET /healthz, /readyz and /metrics; nil: not served
 	OpenMetrics bool                                              // /metrics requires no token, as the health checks at the same address
@@ -78,8 +81,9 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 	defer end()
 	s.router.streams = streams
 	server := &http.Server{
-		Handler: s.router.guarded(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,
+		Handler: compressed(s.router.guarded()), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
+		ConnContext: trustLocal,
 	}
 	s.router.running.Go(func() { // the first page of the list must not wait for its windows
 		_, _ = s.API()(streams, http.MethodGet, "/api/conversations", nil, nil) // the next request reports an error
@@ -87,11 +91,21 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 	if fleet := s.router.fleet; fleet != nil {
 		s.router.running.Go(func() { s.o.Events.follow(streams, fleet) })
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(s.o.Listener) }()
-	s.o.Log.Info("web_listening", "address", s.o.Listener.Addr().String(), "token", s.router.gate.auth.needed)
+	var listeners []net.Listener
+	if s.o.Listener != nil {
+		listeners = append(listeners, s.o.Listener)
+		s.o.Log.Info("web_listening", "address", s.o.Listener.Addr().String(), "token", s.router.gate.auth.needed)
+	}
+	if s.o.Local != nil {
+		listeners = append(listeners, s.o.Local)
+	}
+	ended := make(chan error, len(listeners))
+	for _, listener := range listeners {
+		go func() { ended <- server.Serve(listener) }()
+	}
 	select {
 	case err := <-ended:
+		_ = server.Close() // the other listener
 		return fmt.Errorf("web: %w", err)
 	case <-ctx.Done():
 	}
@@ -100,9 +114,19 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 	if server.Shutdown(within) != nil {
 		_ = server.Close() // the client is slow or gone
 	}
-	<-ended
+	for range listeners {
+		<-ended
+	}
 	s.router.running.Wait()
 	return nil
+}
+
+// trustLocal gives full access to whoever can open the bot's socket: its permissions are the check.
+func trustLocal(ctx context.Context, conn net.Conn) context.Context {
+	if conn.LocalAddr().Network() != "unix" {
+		return ctx
+	}
+	return context.WithValue(ctx, trusted{}, true)
 }
 
 // healthRoutes serves the health checks to everyone; metrics require full access unless OpenMetrics is set.

@@ -48,6 +48,9 @@ func (a *app) ask(cmd *cobra.Command, o terminal.Options, words []string) (err e
 	}
 	o.Out = a.out
 	o.Err = a.err
+	if err := a.openWeb(); err != nil {
+		return err
+	}
 	connector, err := terminal.New(o)
 	if err != nil {
 		return usage(err)
@@ -58,6 +61,7 @@ func (a *app) ask(cmd *cobra.Command, o terminal.Options, words []string) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
+	bot.serveBeside(bot.newWeb(bot.newHealth(ctx, nil)))
 	err = connector.Run(ctx, bot.hub, bot.log)
 	if errors.Is(err, context.Canceled) {
 		return context.Cause(ctx)

@@ -5,9 +5,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -32,7 +30,7 @@ type bot struct {
 	flags   flags           // which take precedence over edited settings
 	started config.Settings // the settings at the start
 	secrets *redactor       // to mask in the log
-	web     *webSide        // nil: no web server
+	web     *webSide        // nil: no web server, as of an import
 	readers *readers        // nil: none
 
 	log   *slog.Logger
@@ -144,9 +142,8 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 		return err
 	}
 	if b.web != nil { // requests wait until the server runs
-		b.web.listener, err = net.Listen("tcp", settings.Web.Listen)
-		if err != nil {
-			return fmt.Errorf("web: %w; is another bot running there? Choose another address with listen under [web], or --web", err)
+		if err := b.web.listen(ctx, settings, b.log); err != nil {
+			return err
 		}
 		o.Connectors = append(o.Connectors, b.web.chat)
 		o.Observers = append(o.Observers, b.web.events)
@@ -229,7 +226,7 @@ func (b *bot) close() error {
 	b.cancel()
 	b.tasks.Wait()
 	if b.web != nil {
-		_ = b.web.listener.Close() // of a server that was never started
+		b.web.close() // of a server that was never started
 	}
 	err := b.hub.Close()
 	b.hooks.Close()

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	_ "net/http/pprof" // registers /debug/pprof/ in http.DefaultServeMux
 	"net/url"
 	"time"
@@ -35,6 +33,7 @@ type outerConnector interface {
 	Run(ctx context.Context, hub *channel.Hub) error
 	Connected() bool
 	Problem() string // what it waits for if the platform does not answer; else empty
+	Heard() (at time.Time, delay time.Duration)
 	Check(ctx context.Context) (facts []string, err error)
 	// Trial prepares a trial in a conversation; see platform.Trial. The connector must not run.
 	Trial(ctx context.Context, hub *channel.Hub, conversation string) (*platform.Trial, error)
@@ -91,53 +90,6 @@ func openConnectors(s *config.Settings, r *readers, dashboard bool, log *slog.Lo
 	return connectors, nil
 }
 
-// webSide is the part of the web server that exists before the bot is open.
-type webSide struct {
-	listener net.Listener
-	token    string
-	events   *web.Events
-	chat     *web.Chat
-}
-
-// openWeb prepares the web server, if the settings have an address.
-func (a *app) openWeb() error {
-	address := a.settings.Web.Listen
-	if address == "" {
-		return nil
-	}
-	token, err := a.settings.WebToken()
-	if err == nil {
-		err = config.CheckWeb(address, token)
-	}
-	if err != nil {
-		return usage(err)
-	}
-	events := web.NewEvents()
-	events.Mask = a.secrets.attr
-	a.webSide = &webSide{token: token, events: events, chat: web.NewChat(events)}
-	return nil
-}
-
-func (b *bot) newWeb(health *health) *web.Server {
-	w := b.web
-	o := web.Options{
-		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Token: w.token, Hosts: b.started.Web.Hosts, Proxies: b.started.Web.ProxyNetworks(),
-		Settings: b.settings,
-		Log:      b.log, Version: version(), Health: health.handler, OpenMetrics: b.started.Health == b.started.Web.Listen,
-		MCPWrites: b.started.Web.MCPWrites, Files: b.files,
-		Ready: func(ctx context.Context) (bool, []web.Part) { s := health.ready(ctx); return s.OK, s.Parts },
-	}
-	if b.started.Web.Debug {
-		o.Debug = http.DefaultServeMux
-	}
-	return web.New(o)
-}
-
-// answerDashboards has a process without a web server handle what those of other processes pass on.
-func (b *bot) answerDashboards() {
-	web.New(web.Options{Hub: b.hub, Store: b.store, Settings: b.settings, Events: web.NewEvents(), Log: b.log, Version: version(), Files: b.files})
-}
-
 // runner is what `cairn run` runs: a connector to a platform, or the web server.
 type runner interface {
 	Name() string
@@ -153,8 +105,8 @@ func newMCP(a *app) *cobra.Command {
 		Short: "Serve memories and conversations to MCP clients",
 		Long: `Serve the bot's memories and messages to a client of the Model Context Protocol over standard
 input and output. It only reads, and works while the bot runs. With --write, clients may save and
-forget memories, and compact a conversation; while the bot runs, these changes go through its
-[web] address. A running bot serves the same at /mcp of that address.`,
+forget memories, and compact a conversation; while the bot runs, these changes go through it. A running
+bot serves the same at /mcp of its [web] address.`,
 		Example: `  cairn mcp
   cairn --config /etc/cairn/config.toml mcp --write`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.mcp(cmd.Context(), write) },
@@ -177,16 +129,16 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 		}
 		return serve(a.readAPI)
 	}
-	bot, answers, err := remoteAPI(ctx, &a.settings)
+	bot, err := findBot(ctx, &a.settings)
 	switch {
 	case err != nil:
 		return err
-	case answers:
-		return serve(web.WithChangesTo(bot, a.readAPI, a.settings.Web.Listen))
+	case bot != nil:
+		return serve(web.WithChangesTo(bot.api(), a.readAPI, bot.at))
 	}
 	err = a.withAPI(ctx, false, serve) // this keeps a bot from starting
 	if errors.Is(err, store.ErrInUse) {
-		return fmt.Errorf("%w; to change anything while the bot runs, set listen under [web]", err)
+		return fmt.Errorf("%w; it does not answer at its socket %s", err, socketName)
 	}
 	return err
 }
@@ -218,34 +170,6 @@ func (a *app) withAPI(ctx context.Context, shared bool, do func(web.API) error) 
 		})
 		return errors.Join(do(server.API()), hub.Close())
 	})
-}
-
-// remoteAPI returns the API of a running bot, or nil if the settings have no [web] address. answers
-// reports whether a bot answers; err says why a bot that answers cannot be used.
-func remoteAPI(ctx context.Context, s *config.Settings) (api web.API, answers bool, err error) {
-	address := s.Web.Listen
-	if address == "" {
-		return nil, false, nil
-	}
-	token, err := s.WebToken()
-	if err != nil {
-		return nil, false, usage(err)
-	}
-	// No proxy is used, and no connection is reused, so that a change is never sent twice.
-	dialer := net.Dialer{Timeout: time.Second}
-	transport := &http.Transport{DisableKeepAlives: true, DialContext: dialer.DialContext}
-	api = web.Remote(transport, "http://"+reachable(address), token)
-	limited, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
-	var refused *web.Problem
-	_, err = api(limited, http.MethodGet, "/api/usage", nil, nil)
-	switch {
-	case errors.As(err, &refused) && refused.Status == http.StatusUnauthorized:
-		return api, false, usage(fmt.Errorf("the bot at %s rejects the token: set CAIRN_WEB_TOKEN, or token under [web]", address))
-	case err != nil && refused == nil:
-		return api, false, nil
-	}
-	return api, true, nil
 }
 
 // toolbox has the tools of the connected MCP servers in the settings.

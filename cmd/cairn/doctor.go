@@ -194,7 +194,7 @@ func (a *app) howToRestore() string {
 }
 
 func (d *doctor) connectors(ctx context.Context) {
-	connectors, err := openConnectors(&d.app.settings, new(readers), d.app.webSide != nil, slog.New(slog.DiscardHandler))
+	connectors, err := openConnectors(&d.app.settings, new(readers), d.app.settings.Web.Listen != "", slog.New(slog.DiscardHandler))
 	switch {
 	case errors.Is(err, errNoConnector):
 		d.report("platform", nil, "no tokens are set: only the terminal is available")
@@ -205,13 +205,19 @@ func (d *doctor) connectors(ctx context.Context) {
 		d.attachments(ctx)
 	}
 	for _, connector := range connectors {
-		limited, cancel := context.WithTimeout(ctx, serverTimeout)
-		facts, err := connector.Check(limited)
-		cancel()
-		address := map[string]string{discord.Name: d.app.settings.Discord.APIBase, slack.Name: d.app.settings.Slack.APIBase}[connector.Name()]
-		inWords := network.Explain(cmp.Or(address, connector.Name()), err)
-		d.report(connector.Name(), cmp.Or(inWords, err), facts...)
+		facts, err := checkConnector(ctx, &d.app.settings, connector)
+		d.report(connector.Name(), err, facts...)
 	}
+}
+
+// checkConnector calls Check; an error of the network is in words.
+func checkConnector(ctx context.Context, s *config.Settings, connector outerConnector) (facts []string, err error) {
+	limited, cancel := context.WithTimeout(ctx, serverTimeout)
+	defer cancel()
+	facts, err = connector.Check(limited)
+	address := map[string]string{discord.Name: s.Discord.APIBase, slack.Name: s.Slack.APIBase}[connector.Name()]
+	inWords := network.Explain(cmp.Or(address, connector.Name()), err)
+	return facts, cmp.Or(inWords, err)
 }
 
 // runningBot reports what the running bot says of itself, if the settings name its address and a bot answers there: what it waits

@@ -26,6 +26,7 @@ import (
 	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 // recorder sends messages to the program in a folder, and records the replies.
@@ -159,7 +160,7 @@ func (p folder) examined() {
 func (p folder) copied() string {
 	p.t.Helper()
 	dir := filepath.Join(p.dir, fmt.Sprint("copy", time.Now().UnixNano()))
-	check.NoError(p.t, os.CopyFS(dir, os.DirFS(filepath.Join(p.dir, "data"))))
+	check.NoError(p.t, storetest.CopyFolder(dir, filepath.Join(p.dir, "data")))
 	err := os.Remove(store.File(dir) + "-shm") // it belongs to the other file
 	check.Require(p.t, err == nil || os.IsNotExist(err), "%v", err)
 	return dir

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -93,17 +94,21 @@ func TestMCPBesideBot(t *testing.T) {
 		return l
 	}
 	l := chat("I prefer green tea.")
-	p.fails(exitInUse, "set listen under [web]", "mcp", "--write")
+	write, end := p.asks("--write") // through the socket in the data folder
+	check.Contains(t, "saving through the socket", write("memory_save", "Dan plays the oboe"), "Dan plays the oboe")
+	check.Contains(t, "memories of the bot", l.ask(`{"text":"/memories oboe","id":"1"}`, `"reply"`), "Dan plays the oboe")
+	end()
 	l.end()
 
 	p.write("config.toml", fmt.Sprintf("[web]\nlisten = %q\n", freeAddress(t)))
 	l = chat("/remember Ada plays the cello")
+	check.NoError(t, os.Remove(filepath.Join(p.dir, "data", socketName))) // as from another machine
 	other := p
 	other.env = []string{"CAIRN_WEB_TOKEN=another-long-secret"}
 	check.Equal(t, "output with another token", other.fails(exitUsage, "rejects the token", "mcp", "--write").out, "")
 	read, _ := other.asks()
 	check.Contains(t, "reading without the bot", read("conversations", ""), "terminal:general")
-	write, end := p.asks("--write")
+	write, end = p.asks("--write")
 	check.Contains(t, "saving", write("memory_save", "Bob plays the flute"), "Bob plays the flute")
 	check.Contains(t, "memories of the bot", l.ask(`{"text":"/memories flute","id":"2"}`, `"reply"`), "Bob plays the flute")
 

@@ -34,7 +34,7 @@ type app struct {
 
 	settings config.Settings
 	secrets  redactor // secrets to mask in logs and errors
-	webSide  *webSide // nil: no web server
+	webSide  *webSide // nil: no web server, as of an import
 
 	databaseEvery time.Duration // how often a bot checks its database file; 0: every minute
 	patience      time.Duration // see channel.Options
@@ -227,7 +227,7 @@ func (a *app) logger(w io.Writer, fallback slog.Level) *slog.Logger {
 		out = tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05", ReplaceAttr: a.secrets.attr, NoColor: os.Getenv("NO_COLOR") != ""})
 	}
 	if a.webSide != nil {
-		out = a.webSide.events.Incidents(out)
+		out = a.webSide.events.Logged(out)
 	}
 	return slog.New(out)
 }

@@ -80,7 +80,7 @@ func (a *app) runOnce(ctx context.Context) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	connectors, err := openConnectors(&a.settings, readers, a.webSide != nil, log)
+	connectors, err := openConnectors(&a.settings, readers, a.settings.Web.Listen != "", log)
 	if err != nil {
 		return usage(err)
 	}
@@ -122,10 +122,11 @@ func (a *app) runOnce(ctx context.Context) (err error) {
 		return err
 	}
 	bot.runUpkeep()
-	if a.webSide != nil {
-		open = append(open, bot.newWeb(health))
+	server := bot.newWeb(health)
+	if a.settings.Web.Listen != "" {
+		open = append(open, server)
 	} else {
-		bot.answerDashboards()
+		bot.serveBeside(server)
 	}
 	return serve(ctx, bot.hub, open, grace, log, health.noteEnd)
 }
@@ -300,14 +301,7 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	bot.checkModels()
 	bot.watchSettings(!isTerminal(a.in)) // closing a terminal sends SIGHUP, which must end the program
 	bot.runUpkeep()
-	if a.webSide != nil {
-		server := bot.newWeb(bot.newHealth(ctx, nil))
-		bot.tasks.Go(func() {
-			if err := server.Run(bot.ctx, bot.hub); err != nil {
-				log.Error("web_closed", "error", err)
-			}
-		})
-	}
+	bot.serveBeside(bot.newWeb(bot.newHealth(ctx, nil)))
 	if err := connector.Run(ctx, bot.hub, log); !errors.Is(err, context.Canceled) {
 		return err
 	}
