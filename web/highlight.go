@@ -9,7 +9,6 @@ import (
 	"github.com/alecthomas/chroma/v2"
 	chromahtml "github.com/alecthomas/chroma/v2/formatters/html"
 	"github.com/alecthomas/chroma/v2/lexers"
-	"github.com/alecthomas/chroma/v2/styles"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/util"
 )
@@ -42,6 +41,9 @@ func mayColor(n ast.Node, size int) bool {
 	so.blocks++
 	return so.bytes <= maxColored && so.blocks <= maxBlocks && time.Now().Before(so.late)
 }
+
+// plainStyle has no colours: the style sheet has them. The library's styles would cost each start their parsing.
+var plainStyle = chroma.MustNewStyle("plain", nil)
 
 var coloring = chromahtml.New(chromahtml.WithClasses(true), chromahtml.PreventSurroundingPre(true))
 
@@ -94,7 +96,7 @@ func colored(language, code string, colors bool) string {
 		}
 	}
 	var out strings.Builder
-	if coloring.Format(&out, styles.Fallback, chroma.Literator(all...)) != nil {
+	if coloring.Format(&out, plainStyle, chroma.Literator(all...)) != nil {
 		return plain
 	}
 	return out.String()
