@@ -51,6 +51,7 @@ func (t *turn) reply(id, text string) store.Outcome {
 // have stopped is not asked again as long as this process runs, see holdStop.
 // If its question was deleted, which closed the turn, there is nothing to write.
 func (t *turn) finish(ctx context.Context, o store.Outcome) error {
+	t.sender.unhold()
 	text := strings.Join(o.Pieces, "")
 	if o.Reply != "" {
 		o.Pieces = t.connector.Split(text)

@@ -28,10 +28,11 @@ var commandsOf = []struct{ route, body, line string }{
 	{"PATCH /api/memories/.*", `"pinned": false`, "/memories unpin"},
 	{"PATCH /api/memories/.*", "forgotten", "/forget"},
 	{"PATCH /api/memories/.*", "active", "/memories restore"},
-	{"PATCH /api/memories/.*", "{}", ""},                // another text
-	{"POST .*/messages", "", ""},                        // the chat
-	{"(PATCH|DELETE) /api/conversations/[^/]*", "", ""}, // of a whole chat
-	{" .*/settings", "", "/settings"},                   // a script sends it
+	{"PATCH /api/memories/.*", "{}", ""},       // another text
+	{"POST .*/messages", "", ""},               // the chat
+	{"PATCH /api/conversations/[^/]*", "", ""}, // of a whole chat
+	{"POST /api/purge", "", ""},
+	{" .*/settings", "", "/settings"}, // a script sends it
 }
 
 var (
@@ -62,7 +63,7 @@ func TestTheDashboardOffersActions(t *testing.T) {
 	r.send("please add")
 	check.Require(t, check.Soon(func() bool { return len(r.hub.Operator().Approvals(pane)) == 1 }), "no call waits for approval")
 	r.remember("Ada prefers green tea")
-	memory := fmt.Sprint("/memories/", get[memoryList](r, "/api/memories").Memories[0].ID)
+	memory := fmt.Sprint("/memories/", get[MemoryList](r, "/api/memories").Memories[0].ID)
 	var lines []string
 	reads := func(path string) {
 		text := r.page(200, path)

@@ -38,7 +38,7 @@ func pagesInBrowser(t *testing.T) {
 	r.linedSummary("terminal:lines")
 	b := newBrowser(t, r.url)
 	summary := get[conversationAnswer](r, at(here, "")).Stack[0].ID
-	memory := get[memoryList](r, "/api/memories").Memories[0].ID
+	memory := get[MemoryList](r, "/api/memories").Memories[0].ID
 	path := strings.NewReplacer("{$}", "", "/c/{name}", pageOf(here), "/chat/{chat}", "/chat/general",
 		"summaries/{summary}", fmt.Sprint("summaries/", summary), "memories/{id}", fmt.Sprint("memories/", memory), "{person}", "ada")
 	paths := map[string]string{

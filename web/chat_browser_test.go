@@ -227,7 +227,7 @@ func flowInBrowser(t *testing.T) {
 	b.click("#said .kept button")
 	b.sees("#note", "Forgotten")
 	b.until("it is gone", "!document.querySelector('#said .kept')")
-	check.Equal(t, "its state", get[memoryList](r, "/api/memories?state=forgotten").Total, 1)
+	check.Equal(t, "its state", get[MemoryList](r, "/api/memories?state=forgotten").Total, 1)
 }
 
 // savedFrom saves a memory that comes from a message.

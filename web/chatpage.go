@@ -161,7 +161,7 @@ func (c chatRoom) holdingView() g.Node {
 	_, all, err := privacy.In(c.endpoints.store).Holdings(c.Context(), c.name)
 	c.fail(err)
 	return change(
-		http.MethodDelete, apiOf(c.name), "{}", "Deleted.", h.Data("then", "/chat"),
+		http.MethodPost, purgePath, string(encoded(Selected{Conversation: c.name})), "Deleted.", h.Data("then", "/chat"),
 		h.P(g.Textf("This permanently deletes %s, with files, summaries and settings of this chat. There is no undo.", all.Total())),
 		button("danger", "Delete this chat"),
 	)

@@ -24,6 +24,9 @@ type endpoints struct {
 	expenses      *expenses
 	connectors    *connectors
 	tools         *tools
+	imports       *imports
+	purges        *purges
+	models        *models
 
 	store    *store.Store
 	operator channel.Operator
@@ -38,13 +41,16 @@ func newEndpoints(o Options, gate *gate) *endpoints {
 		conversations: &conversations{hub: o.Hub, operator: operator, store: o.Store, settings: o.Settings},
 		actions:       &actions{operator: operator},
 		chats:         &chats{hub: o.Hub, settings: o.Settings, files: o.Files, log: o.Log},
-		rooms:         &rooms{hub: o.Hub, store: o.Store, events: o.Events},
+		rooms:         &rooms{store: o.Store, events: o.Events},
 		policies:      &policies{operator: operator, events: o.Events},
 		simulator:     &simulator{operator: operator, store: o.Store, settings: o.Settings, running: make(chan struct{}, 1)},
 		memories:      &memories{store: o.Store, events: o.Events},
 		expenses:      &expenses{operator: operator, store: o.Store, settings: o.Settings},
 		connectors:    &connectors{of: o.Connectors, events: o.Events},
 		tools:         &tools{box: o.Tools, operator: operator},
+		imports:       &imports{hub: o.Hub, store: o.Store},
+		purges:        &purges{hub: o.Hub, store: o.Store, events: o.Events},
+		models:        &models{list: o.Models, version: o.Version, database: o.Database},
 		store:         o.Store,
 		operator:      operator,
 		events:        o.Events,
@@ -99,7 +105,8 @@ const (
 // routes returns the routes of the API. Without endpoints it returns them for their types.
 func (e *endpoints) routes() []route {
 	return slices.Concat(
-		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.rooms.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(), e.events.routes(), e.connectors.routes(), e.tools.routes(),
+		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.rooms.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(),
+		e.events.routes(), e.connectors.routes(), e.tools.routes(), e.imports.routes(), e.purges.routes(), e.models.routes(),
 		[]route{
 			{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: e.events.serve, query: []param{
 				{name: "conversation", text: "only those of this conversation, by name"},

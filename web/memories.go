@@ -12,7 +12,8 @@ import (
 	"cairn/store"
 )
 
-type memoryList struct {
+// MemoryList is a page of memories.
+type MemoryList struct {
 	Memories []memory.Memory `json:"memories"`
 	Total    int             `json:"total"`
 }
@@ -43,11 +44,14 @@ func (s *memories) routes() []route {
 			param{name: "q", text: "a question or words; without, the messages of a person or a time"},
 			param{name: "conversation", text: "its name; required"},
 			byParam, sinceParam, untilParam, orderParam,
-			param{name: "as", text: "name of the person who asks, whom \"I\" means"}, limitParam),
+			param{name: "as", text: "name of the person who asks, whom \"I\" means"},
+			param{name: "kind", text: "only memories of this kind, and no messages", words: memory.Kinds},
+			param{name: "explain", text: "true: with the parts of each message's score", words: []string{"true"}},
+			param{name: "limit", text: "at most this many memories and as many messages (default: 50)", min: 1, max: maxNumber}),
 	}
 }
 
-func (s *memories) list(r *request) (memoryList, error) {
+func (s *memories) list(r *request) (MemoryList, error) {
 	limit, offset := r.page()
 	f := memory.Filter{
 		Query: r.Get("q"), Conversation: r.Get("conversation"), Kind: r.Get("kind"), About: r.Get("about"), Since: r.since(), Until: r.until(),
@@ -55,11 +59,11 @@ func (s *memories) list(r *request) (memoryList, error) {
 	}
 	if f.Conversation != "" {
 		if _, err := findConversation(r.Context(), s.store, f.Conversation); err != nil {
-			return memoryList{}, err
+			return MemoryList{}, err
 		}
 	}
 	found, total, err := memory.In(s.store).List(r.Context(), f)
-	return memoryList{listOf(found), total}, err
+	return MemoryList{listOf(found), total}, err
 }
 
 func (s *memories) show(r *request) (memory.Details, error) {
@@ -139,13 +143,13 @@ func (s *memories) purge(r *request) (any, error) {
 	return nil, err
 }
 
-// recalled has the results of a search, best first.
-type recalled struct {
+// Recalled has the results of a search, best first.
+type Recalled struct {
 	Memories []memory.Memory `json:"memories"`
-	Messages []messageAnswer `json:"messages"`
+	Messages []FoundMessage  `json:"messages"`
 }
 
-func (s *memories) recall(r *request) (found recalled, err error) {
+func (s *memories) recall(r *request) (found Recalled, err error) {
 	limit, _ := r.page()
 	q := r.question()
 	q.Asker = r.Get("as")
@@ -157,7 +161,18 @@ func (s *memories) recall(r *request) (found recalled, err error) {
 	if err != nil {
 		return found, err
 	}
-	memories, _, e1 := memory.Of(c).List(r.Context(), q.Memories())
-	messages, e2 := memory.Of(c).Recall(r.Context(), q)
-	return recalled{listOf(memories), foundMessages(messages)}, cmp.Or(e1, e2)
+	filter := q.Memories()
+	filter.Kind = r.Get("kind")
+	memories, _, err := memory.Of(c).List(r.Context(), filter)
+	if err != nil || filter.Kind != "" {
+		return Recalled{listOf(memories), []FoundMessage{}}, err
+	}
+	messages, err := memory.Of(c).Recall(r.Context(), q)
+	found = Recalled{listOf(memories), foundMessages(messages)}
+	for i := range messages {
+		if r.Has("explain") {
+			found.Messages[i].Parts = messages[i].Parts
+		}
+	}
+	return found, err
 }

@@ -107,7 +107,7 @@ func (d *dashboard) register(t *router) {
 	t.handle("GET /chat", openChat)
 	t.handle("GET /chat/{chat}/suggest", d.endpoints.chats.suggest)
 	t.serve("/", func(http.ResponseWriter, *http.Request) error {
-		return problem(http.StatusNotFound, "There is nothing at this path. A \"/\" in a name is written %%2F.")
+		return problem(http.StatusNotFound, noPath+" A \"/\" in a name is written %%2F.")
 	})
 }
 

@@ -23,7 +23,7 @@ import (
 
 func TestPages(t *testing.T) {
 	r := hostileRig(t)
-	fact := get[memoryList](r, "/api/memories?q=prefers").Memories[0]
+	fact := get[MemoryList](r, "/api/memories?q=prefers").Memories[0]
 	summary := get[conversationAnswer](r, at(here, "")).Stack[0]
 	evil := "terminal:" + hostile
 	task := get[taskList](r, at(evil, "/tasks")).Tasks[0]

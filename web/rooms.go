@@ -1,4 +1,4 @@
-// API routes: what people do with a whole conversation: name, archive, export and delete it.
+// API routes: what people do with a whole conversation: name, archive and export it.
 
 package web
 
@@ -7,16 +7,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"cairn/channel"
 	"cairn/chat"
 	"cairn/config"
-	"cairn/privacy"
 	"cairn/store"
 )
 
 // rooms changes whole conversations.
 type rooms struct {
-	hub    *channel.Hub
 	store  *store.Store
 	events *Events
 }
@@ -31,8 +28,6 @@ func (c *rooms) routes() []route {
 	picture := route{pattern: "GET " + one + "/files/{id}", summary: "A picture that came with a message", file: sendFile, types: []string{"image/*"}}
 	return []route{
 		send("PATCH "+one, "Name a web conversation, archive any conversation or take it out of the archive", c.patch, http.StatusOK, http.StatusConflict, http.StatusUnprocessableEntity),
-		read(one+"/holding", "How much of a conversation is stored: what DELETE deletes", c.holding),
-		act("DELETE "+one, "Permanently delete a conversation: its messages, files, summaries, memories and settings. Nothing is deleted on a platform", c.purge, http.StatusOK),
 		export, picture,
 	}
 }
@@ -65,25 +60,4 @@ func (c *rooms) patch(r *request, b roomPatch) (done doneAnswer, err error) {
 		c.events.changed(r.conversation.Name())
 	}
 	return doneAnswer{Done: err == nil}, err
-}
-
-func (c *rooms) holding(r *request) (privacy.Holding, error) {
-	name := r.conversation.Name()
-	_, all, err := privacy.In(c.store).Holdings(r.Context(), name)
-	total := all.Total()
-	total.Channel = name
-	return total, err
-}
-
-func (c *rooms) purge(r *request) (gone privacy.Holding, err error) {
-	gone, err = c.holding(r)
-	if err != nil {
-		return gone, err
-	}
-	if err := channel.Purge(r.Context(), c.hub, r.conversation); err != nil {
-		return gone, err
-	}
-	c.events.forget(r.conversation.Name())
-	c.events.changed(r.conversation.Name())
-	return gone, nil
 }

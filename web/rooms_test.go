@@ -9,7 +9,6 @@ import (
 
 	"cairn/channel"
 	"cairn/chat"
-	"cairn/privacy"
 	"cairn/testkit/check"
 )
 
@@ -35,18 +34,20 @@ func TestNamesArchiveAndDeletion(t *testing.T) {
 	r.do(404, nil, "PATCH "+at("web:none", ""), `{"archived": true}`)
 	r.do(400, nil, "GET /api/conversations?archived=perhaps", "")
 
-	goes := get[privacy.Holding](r, at(pane, "/holding"))
-	check.Equal(t, "what goes", goes, privacy.Holding{Channel: pane, Messages: 4})
 	r.events.publish(kindReply, pane, replyEvent{Conversation: pane, State: "sent", Text: "a notice", Failure: true})
-	var gone privacy.Holding
-	r.do(200, &gone, "DELETE "+at(pane, ""), "")
-	check.Equal(t, "what went", gone, goes)
+	r.purge(pane)
 	check.Len(t, "notices", r.events.notices(pane), 0)
 	check.Equal(t, "left", list("").Total, 0)
 	check.Equal(t, "others", get[conversationList](r, "/api/conversations").Total, 1)
 	r.writes(pane, "Hello again") // the conversation is in memory, and goes on
 	check.Len(t, "messages", get[messageList](r, at(pane, "/messages")).Messages, 2)
 	check.Lacks(t, "page", r.page(200, "/chat/general"), "a notice", "How deep", "The pond")
+}
+
+// purge deletes a conversation.
+func (r *rig) purge(conversation string) {
+	r.t.Helper()
+	r.do(200, nil, "POST "+purgePath, string(encoded(Selected{Conversation: conversation})))
 }
 
 func TestDeletionDuringAnAnswer(t *testing.T) {
@@ -60,7 +61,7 @@ func TestDeletionDuringAnAnswer(t *testing.T) {
 		}
 	}
 	r.events.unwatch(events)
-	r.do(200, nil, "DELETE "+at(pane, ""), "")
+	r.purge(pane)
 	r.idle(pane)
 	check.Equal(t, "left", get[conversationList](r, "/api/conversations?connector=web").Total, 0)
 }

@@ -65,7 +65,7 @@ func (t *router) guarded() http.Handler {
 			t.fail(w, r, err)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(w, r))
+		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r))
 		t.mux.ServeHTTP(w, r)
 	})
 }

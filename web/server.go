@@ -29,6 +29,9 @@ type Options struct {
 	Proxies  []netip.Prefix // reverse proxies, whose X-Forwarded-For names the client
 	Log      *slog.Logger
 	Version  string
+	Database string // a mark of the database, by which a program beside the bot recognizes its own; "": none
+
+	Models func(ctx context.Context) (Offered, error) // the models of the configured servers; nil: not known
 
 	Connectors  Connectors                                        // nil: there are none
 	Tools       channel.Toolbox                                   // of other programs; nil: there are none

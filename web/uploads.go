@@ -16,10 +16,7 @@ import (
 )
 
 // maxUpload is how many bytes the body of a message may have: base64 is a third longer than its files.
-const (
-	maxUpload  = platform.MaxUploadBytes/3*4 + maxBody
-	uploadTime = 2 * time.Minute
-)
+const maxUpload = platform.MaxUploadBytes/3*4 + maxBody
 
 type fileNew struct {
 	Name string `json:"name" jsonschema:"with its extension, which tells what kind of text it is"`
@@ -27,13 +24,9 @@ type fileNew struct {
 	Data []byte `json:"data" jsonschema:"in base64"`
 }
 
-// bodyLimit returns how large the body of a request may be, and gives a large one the time that it takes.
-func bodyLimit(w http.ResponseWriter, r *http.Request) int64 {
-	if r.Method != http.MethodPost || !strings.HasSuffix(r.URL.Path, "/messages") {
-		return maxBody
-	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTime)) // of a request that is passed on there is none
-	return maxUpload
+// takesFiles reports whether a request may have files in its body.
+func takesFiles(r *http.Request) bool {
+	return r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/api/") && strings.HasSuffix(r.URL.Path, "/messages")
 }
 
 // attachments returns what could be read of the files that come with a message.
