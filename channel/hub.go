@@ -145,37 +145,6 @@ func (h *Hub) take(ctx context.Context, name string, messages []Inbound) (receip
 	return receipts, err
 }
 
-// deliver puts messages into the inbox.
-func (c *conversation) deliver(ctx context.Context, messages []Inbound) ([]store.Receipt, error) {
-	for i := range messages {
-		classify(c.access.Rules(), c.name, &messages[i])
-	}
-	c.inbox.post(func() { c.arrivals.coming(messages) })
-	receipts, err := c.records.Inbox().Deliver(ctx, messages...)
-	if refusesBot(messages, receipts) && c.access.First("logged bots in "+c.name, time.Hour) {
-		c.log.Warn("bot_turns_reached", "effect", "messages of other bots get no answer until a person writes", "limit", store.MaxBotTurns)
-	}
-	c.inbox.post(func() {
-		if err != nil {
-			c.arrivals.lost(messages)
-			return
-		}
-		c.runs.again = true
-		c.arrivals.arrived(messages, receipts)
-	})
-	return receipts, err
-}
-
-// refusesBot reports whether a bot's message is only overheard because too many were answered.
-func refusesBot(messages []Inbound, receipts []store.Receipt) bool {
-	for i, receipt := range receipts {
-		if messages[i].Bot && messages[i].Addressed && receipt.Fresh && !receipt.Addressed {
-			return true
-		}
-	}
-	return false
-}
-
 // Recover takes up what an earlier process left, in conversations that match and whose connector is open, and in
 // their tasks: messages in the inbox, unanswered turns, unsent replies, open tasks. Imports are read without their connector.
 func (h *Hub) Recover(ctx context.Context, match func(conversation string) bool) error {

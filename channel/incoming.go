@@ -10,6 +10,42 @@ import (
 	"cairn/store"
 )
 
+// deliver puts messages into the inbox.
+func (c *conversation) deliver(ctx context.Context, messages []Inbound) ([]store.Receipt, error) {
+	return c.deliverBy(messages, func() ([]store.Receipt, error) { return c.records.Inbox().Deliver(ctx, messages...) })
+}
+
+// deliverBy has a function store messages, and the loop look for them.
+func (c *conversation) deliverBy(messages []Inbound, write func() ([]store.Receipt, error)) ([]store.Receipt, error) {
+	for i := range messages {
+		classify(c.access.Rules(), c.name, &messages[i])
+	}
+	c.inbox.post(func() { c.arrivals.coming(messages) })
+	receipts, err := write()
+	if refusesBot(messages, receipts) && c.access.First("logged bots in "+c.name, time.Hour) {
+		c.log.Warn("bot_turns_reached", "effect", "messages of other bots get no answer until a person writes", "limit", store.MaxBotTurns)
+	}
+	c.inbox.post(func() {
+		if err != nil {
+			c.arrivals.lost(messages)
+			return
+		}
+		c.runs.again = true
+		c.arrivals.arrived(messages, receipts)
+	})
+	return receipts, err
+}
+
+// refusesBot reports whether a bot's message is only overheard because too many were answered.
+func refusesBot(messages []Inbound, receipts []store.Receipt) bool {
+	for i, receipt := range receipts {
+		if messages[i].Bot && messages[i].Addressed && receipt.Fresh && !receipt.Addressed {
+			return true
+		}
+	}
+	return false
+}
+
 // ackDelay is how long a message may wait to be taken up before the connector hears that it is on disk.
 const ackDelay = time.Second
 

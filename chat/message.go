@@ -86,6 +86,7 @@ type With struct {
 	Kind    string `json:"kind"`
 	Name    string `json:"name,omitempty"`
 	Caption string `json:"caption,omitempty"`
+	File    int64  `json:"file,omitempty" jsonschema:"number of the stored picture"`
 }
 
 func RecordOf(m Message) Record {
@@ -97,7 +98,7 @@ func RecordOf(m Message) Record {
 		r.AuthorID = m.AuthorID
 	}
 	for _, a := range m.Attachments {
-		r.With = append(r.With, With{a.Kind, a.Name, a.Caption})
+		r.With = append(r.With, With{a.Kind, a.Name, a.Caption, a.File})
 	}
 	return r
 }

@@ -221,3 +221,9 @@ func (ms Memories) Details(ctx context.Context, id int64) (Details, error) {
 	})
 	return d, store.Fail(fmt.Sprintf("show memory %d", id), err)
 }
+
+// FromMessages returns the active memories that come from messages of a conversation, from one seq to another, in order.
+func FromMessages(ctx context.Context, c *store.Conversation, from, to int64) (all []Memory, err error) {
+	err = c.View(ctx, "look what messages left in memory", func(tx *store.Tx) { all = memoriesOf(store.MemoriesFrom(c.Memories(tx), from, to)) })
+	return all, err
+}

@@ -65,7 +65,7 @@ var OtherColumns = map[string]string{
 	"events":    "id conversation changed",
 	"requests":  "id conversation process kind asked_at taken",
 	"conversations": `id parent origin next_seq version cleared_to session_start created_at following gap_again read_back counted
-		counted_estimate counted_by counted_with spared_from spared_to audience past_tries unread_from bot_turns vectors_deleted owner epoch`,
+		counted_estimate counted_by counted_with spared_from spared_to audience past_tries unread_from bot_turns vectors_deleted owner epoch archived_at`,
 	"inbox": "id conversation said_at received_at addressed optional incomplete edited_at tries steers",
 	"messages": `id conversation seq turn role call_id tool said_at saved_at addressed answered attempts tokens edited_at deleted_at reply_seq
 		optional changed_with deprived`,

@@ -35,6 +35,11 @@ func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) {
 		bare = append(bare, c.Messages(tx).Named(id)...)
 		replies = append(replies, c.Messages(tx).Quoting(id)...)
 	}
+	deleteMessages(c, tx, bare, replies)
+}
+
+// deleteMessages deletes messages, and what replies quote of them.
+func deleteMessages(c *store.Conversation, tx *store.Tx, bare, replies []chat.Message) {
 	if len(bare)+len(replies) == 0 {
 		return
 	}
@@ -62,6 +67,18 @@ func deleteAll(c *store.Conversation, tx *store.Tx, ids []string) {
 	repeating := slices.Concat(repeating(c, tx, bare, lost), restingOn(c, tx, deleted))
 	c.Summaries(tx).Revise(seqs, repeating, version, func(row transcript.Summary) transcript.Summary { return row.Without(deleted) })
 	emptyInherited(c, tx, seqs, deleted, repeating)
+}
+
+// Replace is store.Inbox.Replace: the old message and what answers it are deleted, as Delete does it.
+func (pr Conversation) Replace(ctx context.Context, old string, m store.Inbound) (store.Receipt, error) {
+	return pr.c.Inbox().Replace(ctx, old, m, func(tx *store.Tx) {
+		var all []chat.Message
+		for _, question := range pr.c.Messages(tx).Named(old) {
+			all = append(append(all, question), store.WrittenIn(pr.c.Messages(tx), question.Turn)...)
+		}
+		deleteUnread(pr.c, tx, old)
+		deleteMessages(pr.c, tx, all, pr.c.Messages(tx).Quoting(old))
+	})
 }
 
 // deleteUnread deletes a waiting message, the copies of it in threads, and quotes of it: in threads below an answer to it, and in

@@ -87,6 +87,13 @@ func (ms ConversationMemories) From(seq int64) []Memory {
 	return ms.tx.memories("WHERE m.conversation = ? AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?)", ms.c.id, low, high)
 }
 
+// MemoriesFrom returns the active memories that come from any of the messages from..to, in order.
+func MemoriesFrom(ms ConversationMemories, from, to int64) []Memory {
+	low, high := ms.c.rowRange(from, to)
+	return ms.tx.memories(`WHERE m.conversation = ? AND m.state = 'active'
+		AND m.id IN (SELECT memory FROM memory_sources WHERE message BETWEEN ? AND ?) ORDER BY m.id`, ms.c.id, low, high)
+}
+
 // canBeSuperseded is true for memory ? of conversation ?: what people pinned they want kept.
 const canBeSuperseded = "id = ? AND conversation = ? AND state = 'active' AND pinned = 0"
 

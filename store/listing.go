@@ -1,4 +1,4 @@
-// Lists: of conversations, of compactions, one by one or by the step that applied them, and of what a compaction covers.
+// Lists of compactions, one by one or by the step that applied them, and of what a compaction covers.
 
 package store
 
@@ -9,69 +9,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"cairn/chat"
 	"cairn/transcript"
 )
-
-// inUse is true for a conversation c that has messages, waiting ones included, or memories; a purged one has none.
-const inUse = `(EXISTS (SELECT 1 FROM messages WHERE id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND deleted_at IS NULL)
-	OR EXISTS (SELECT 1 FROM inbox WHERE conversation = c.id) OR EXISTS (SELECT 1 FROM memories WHERE conversation = c.id))`
-
-// Called returns what people call the place, or else the conversation's name.
-func (tr Transcript) Called(ctx context.Context) (name string, err error) {
-	err = tr.c.row(ctx, "read the name", []any{&name},
-		"SELECT coalesce(nullif(label, ''), name) FROM conversations WHERE id = ?", tr.c.id)
-	return name, err
-}
-
-// relabel stores what people call the place, if that is known and has changed.
-func relabel(tx *Tx, conversation int64, label string) {
-	const maxLabel = 300 // bytes
-	label = strings.ToValidUTF8(label[:min(len(label), maxLabel)], "")
-	if label != "" {
-		tx.do("UPDATE conversations SET label = ?1 WHERE id = ?2 AND label <> ?1", label, conversation)
-	}
-}
-
-// Place is a conversation in a list.
-type Place struct {
-	Channel  string    `json:"channel"`        // its name
-	Name     string    `json:"name,omitempty"` // what people call it; empty: its platform has not given a name
-	Messages int       `json:"messages"`       // without deleted ones; counted only in a list of all, because that takes time
-	Last     time.Time `json:"last,omitzero"`  // when the newest of them was sent; zero: there are none
-	Next     int64     `json:"-"`              // the seq that the next message gets
-	Version  int64     `json:"-"`              // raised by every change of its head
-}
-
-// noLimit is a limit that no list reaches.
-const noLimit = math.MaxInt32
-
-// limitOf returns a limit for SQL; a negative one is none.
-func limitOf(limit int) int {
-	if limit < 0 {
-		return noLimit
-	}
-	return limit
-}
-
-// Places returns a page of the conversations in use whose name or label contains some words, newest message first, and how many
-// there are. Its cost does not grow with their messages, unless limit is -1: all of them, with their Messages.
-func (s *Store) Places(ctx context.Context, words string, limit, offset int) (page []Place, total int, err error) {
-	page, err = selectAlone(ctx, s, func(rows *sql.Rows, p *Place) error {
-		return rows.Scan(&p.Channel, &p.Name, &p.Next, &p.Version, &p.Messages, utcInto(&p.Last), &total)
-	}, `SELECT name, label, next_seq, version,
-		CASE WHEN ?4 THEN (SELECT count(*) FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295 AND deleted_at IS NULL) ELSE 0 END,
-		coalesce((SELECT said_at FROM messages m WHERE m.id BETWEEN c.id << 32 AND c.id << 32 | 4294967295
-			AND deleted_at IS NULL ORDER BY m.id DESC LIMIT 1), 0) AS last, count(*) OVER () FROM conversations c
-		WHERE instr(lower(name || ' ' || label), lower(?1)) > 0 AND `+inUse+` ORDER BY last DESC, name LIMIT ?2 OFFSET ?3`, words, limitOf(limit), max(offset, 0), limit < 0)
-	if err == nil && len(page) == 0 && offset > 0 { // beyond the end no row has the total
-		_, total, err = s.Places(ctx, words, 1, 0)
-	}
-	return page, total, Fail("list conversations", err)
-}
 
 // CompactionStates are the states that compactions can be listed by.
 var CompactionStates = []string{

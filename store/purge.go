@@ -32,6 +32,6 @@ func (t *Tx) Purge(c *Conversation) {
 	}
 	t.do("DELETE FROM messages WHERE id BETWEEN ? AND ?", low, high)
 	t.do(`UPDATE conversations SET cleared_to = 0, session_start = next_seq, following = 0, gap = NULL, gap_again = 0,
-			read_back = 1, unread_from = 0, bot_turns = 0, spared_from = 0, spared_to = 0, counted = 0, counted_estimate = 0, counted_by = '', counted_with = 0, label = '', vectors_deleted = vectors_deleted + 1 WHERE id = ?`, c.id)
+			read_back = 1, archived_at = 0, unread_from = 0, bot_turns = 0, spared_from = 0, spared_to = 0, counted = 0, counted_estimate = 0, counted_by = '', counted_with = 0, label = '', vectors_deleted = vectors_deleted + 1 WHERE id = ?`, c.id)
 	c.NextVersion(t)
 }

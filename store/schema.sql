@@ -31,7 +31,8 @@ CREATE TABLE conversations (
   bot_turns        INTEGER NOT NULL DEFAULT 0,            -- messages of other bots that were to be answered since a person wrote, see MaxBotTurns
   vectors_deleted  INTEGER NOT NULL DEFAULT 0,            -- vectors of messages that were deleted: copies of them in memory are out of date
   owner            INTEGER NOT NULL DEFAULT 0,            -- the process that works on it and on its tasks; 0, or one that has ended: none does
-  epoch            INTEGER NOT NULL DEFAULT 0             -- raised for each owner: what an earlier one still writes is refused
+  epoch            INTEGER NOT NULL DEFAULT 0,            -- raised for each owner: what an earlier one still writes is refused
+  archived_at      INTEGER NOT NULL DEFAULT 0             -- when people archived it; a newer message brings it back. 0: never
 ) STRICT;
 
 -- The processes that run the bot on this database, see lease.go. A row that is gone does not come back: that process has ended.

@@ -28,9 +28,11 @@ var commandsOf = []struct{ route, body, line string }{
 	{"PATCH /api/memories/.*", `"pinned": false`, "/memories unpin"},
 	{"PATCH /api/memories/.*", "forgotten", "/forget"},
 	{"PATCH /api/memories/.*", "active", "/memories restore"},
-	{"PATCH /api/memories/.*", "{}", ""}, // another text
-	{"POST .*/messages", "", ""},         // the chat
-	{" .*/settings", "", "/settings"},    // a script sends it
+	{"PATCH /api/memories/.*", "{}", ""},       // another text
+	{"POST .*/messages", "", ""},               // the chat
+	{"PATCH /api/conversations/[^/]*", "", ""}, // of a whole chat
+	{"POST /api/purge", "", ""},
+	{" .*/settings", "", "/settings"}, // a script sends it
 }
 
 var (
@@ -56,8 +58,8 @@ func commandOfForm(t *testing.T, form string) string {
 
 // TestTheDashboardOffersActions finds each action that the table offers on the dashboard, in its pages.
 func TestTheDashboardOffersActions(t *testing.T) {
-	r := newRig(t, rigOptions{tools: &channeltest.Box{Approve: channel.ApproveAlways}, model: channeltest.Add})
-	r.linedSummary("terminal:lines")
+	lined := func(r *rig) { r.linedSummary("terminal:lines") } // before the hub might take it up
+	r := newRig(t, rigOptions{tools: &channeltest.Box{Approve: channel.ApproveAlways}, model: channeltest.Add, before: lined})
 	r.send("please add")
 	check.Require(t, check.Soon(func() bool { return len(r.hub.Operator().Approvals(pane)) == 1 }), "no call waits for approval")
 	r.remember("Ada prefers green tea")

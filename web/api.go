@@ -22,12 +22,14 @@ import (
 type route struct {
 	pattern, summary string
 	query            []param
-	statuses         []int                       // of its answers; the first one unless its handler sets another
-	body, answer     reflect.Type                // nil: none
-	handle           func(*request) (any, error) // returns the answer
-	events           handler                     // handles the request instead, with a stream
-	fresh            bool                        // the conversation in the path may be new
-	slow             bool                        // no time limit
+	statuses         []int                                     // of its answers; the first one unless its handler sets another
+	body, answer     reflect.Type                              // nil: none
+	handle           func(*request) (any, error)               // returns the answer
+	events           handler                                   // handles the request instead, with a stream
+	file             func(http.ResponseWriter, *request) error // the same, about the conversation in the path, with a file
+	types            []string                                  // media types of the file
+	fresh            bool                                      // the conversation in the path may be new
+	slow             bool                                      // no time limit
 }
 
 // param is a parameter of a route.

@@ -30,6 +30,7 @@ type listedConversation struct {
 	Agent    string    `json:"agent"`
 	Messages int64     `json:"messages" jsonschema:"numbers given so far, tool results and deleted ones included"`
 	Last     time.Time `json:"last,omitzero"`
+	Archived bool      `json:"archived,omitempty" jsonschema:"people archived it, and nobody has written there since"`
 	State    string    `json:"state" jsonschema:"answering, summarizing, idle or paused"`
 	Used     int       `json:"used_tokens" jsonschema:"of the next request, the reply's reserve included"`
 	Max      int       `json:"max_tokens" jsonschema:"the window; 0: not known"`
@@ -50,7 +51,9 @@ func (c *conversations) routes() []route {
 	const one = conversationPath
 	return []route{
 		read("/api/conversations", "List conversations, the one with the newest message first", c.list,
-			param{name: "q", text: "only those with these words in their name"}, limitParam, offsetParam),
+			param{name: "q", text: "only those with these words in their name"},
+			param{name: "connector", text: "only those of this one: web, terminal, discord, slack"},
+			param{name: "archived", text: "only those that people have archived, or only others (default: both)", words: store.ArchivedStates}, limitParam, offsetParam),
 		read(one, "One conversation: how full its window is and of what, its agent and its policy with origins", c.show),
 		read(one+"/usage", "What its models were used for, what that cost, and what summaries saved", c.spending),
 		read(one+"/history", "Tokens used over its messages, and its compactions", c.history, sinceParam, beforeParam,
@@ -72,7 +75,9 @@ func (c *conversations) routes() []route {
 func (c *conversations) list(r *request) (list conversationList, err error) {
 	ctx := r.Context()
 	limit, offset := r.page()
-	places, total, e1 := c.store.Places(ctx, r.Get("q"), limit, offset)
+	places, total, e1 := store.PlacesOf(ctx, c.store, store.PlaceFilter{
+		Words: r.Get("q"), Connector: r.Get("connector"), Archived: r.Get("archived"), Limit: limit, Offset: offset,
+	})
 	paused, e2 := c.store.Pauses().List(ctx)
 	if err := cmp.Or(e1, e2); err != nil {
 		return list, err
@@ -80,7 +85,7 @@ func (c *conversations) list(r *request) (list conversationList, err error) {
 	list = conversationList{Conversations: []listedConversation{}, Total: total}
 	for _, p := range places {
 		l := listedConversation{
-			Channel: p.Channel, Name: p.Name, Agent: c.agentID(ctx, p.Channel), Messages: p.Next - 1, Last: p.Last, State: "idle",
+			Channel: p.Channel, Name: p.Name, Agent: c.agentID(ctx, p.Channel), Messages: p.Next - 1, Last: p.Last, Archived: p.Archived, State: "idle",
 			CannotWrite: channel.CannotWrite(c.hub, p.Channel),
 		}
 		now, err := c.activity(ctx, p)

@@ -33,6 +33,13 @@ const screenshots = "CAIRN_SCREENSHOTS"
 //go:embed testdata/audit.js
 var audit string
 
+// axe is the file of axe-core, another audit; if it is not set, that is left out.
+const axe = "CAIRN_AXE"
+
+// runAxe is a script that returns what axe finds wrong with the page.
+const runAxe = `axe.run(document, { resultTypes: ["violations"] }).then((found) => found.violations.map((one) =>
+	"axe: " + one.id + ": " + one.help + ": " + one.nodes.map((node) => node.html.slice(0, 160)).slice(0, 3).join(" | ")))`
+
 // browser is a page of a headless Chromium. Any problem in it fails the test: an exception, an
 // error in the console, a failed request, a dialog.
 type browser struct {
@@ -70,6 +77,11 @@ func TestInBrowser(t *testing.T) {
 		check.SkipUnderRace(t)
 		t.Run("pages", pagesInBrowser)
 		t.Run("clicks", clicksInBrowser)
+		t.Run("the list of chats", chatsInBrowser)
+		t.Run("what is asked again", askedAgainInBrowser)
+		t.Run("files and the menu", filesInBrowser)
+		t.Run("the flow of a chat", flowInBrowser)
+		t.Run("a chat on a phone, and without scripts", readInBrowser)
 	})
 	check.NoError(t, chromedp.Cancel(ctx))
 }
@@ -225,7 +237,12 @@ func (b *browser) audited(name string) {
 		colors := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}
 		run(b, "look at "+name, protocol(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: colors}))
 		run(b, "look at "+name, chromedp.EmulateViewport(width, 900))
-		for _, problem := range run(b, "audit "+name, chromedp.Evaluate[[]string](audit)) {
+		problems := run(b, "audit "+name, chromedp.Evaluate[[]string](audit))
+		if file := os.Getenv(axe); file != "" {
+			run(b, "load axe", chromedp.Evaluate[bool](string(must(os.ReadFile(file)))+"; true"))
+			problems = append(problems, run(b, "axe "+name, chromedp.Evaluate[[]string](runAxe, chromedp.EvalAwaitPromise))...)
+		}
+		for _, problem := range problems {
 			b.t.Errorf("%s, %s, %d wide: %s", name, scheme, width, problem)
 		}
 		if dir != "" {

@@ -1,9 +1,10 @@
-// The chat pane: a connector to the browser, whose user is an owner, and its page.
+// The chat in the browser: its connector, whose user is an owner, and how messages arrive.
 
 package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -13,14 +14,13 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/time/rate"
-	g "maragu.dev/gomponents"
-	h "maragu.dev/gomponents/html"
 
 	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/channel/report"
 	"cairn/config"
+	"cairn/connector/platform"
 	"cairn/internal/lazy"
 	"cairn/store"
 )
@@ -45,6 +45,7 @@ type replyEvent struct {
 	Conversation string `json:"conversation"`
 	State        string `json:"state" jsonschema:"writing, sent or canceled"`
 	Text         string `json:"text,omitempty"`
+	HTML         string `json:"html,omitempty" jsonschema:"of a text that is being written: as the dashboard shows it"`
 	Failure      bool   `json:"failure,omitempty" jsonschema:"a sentence about a failure, not the model's words"`
 
 	Buttons []channel.Button `json:"buttons,omitempty" jsonschema:"of a question: commands that answer it"`
@@ -71,7 +72,13 @@ func (w *chatWriter) publish(r replyEvent) {
 }
 
 func (w *chatWriter) Show(text string) {
-	w.often.Do(func() { w.publish(replyEvent{State: "writing", Text: text}) })
+	w.often.Do(func() {
+		shown := ""
+		if w.events.watched() {
+			shown = partialHTML(text)
+		}
+		w.publish(replyEvent{State: "writing", Text: text, HTML: shown})
+	})
 }
 
 func (w *chatWriter) Cancel() { w.publish(replyEvent{State: "canceled"}) }
@@ -96,9 +103,11 @@ var errName = bad("A conversation's name may have at most 64 letters, digits, sp
 var owner = access.Person{ID: config.WebOwner, Name: "owner", Manager: true}
 
 type messageNew struct {
-	Text       string         `json:"text" jsonschema:"a message, or a command as /context; at most 100000 characters"`
+	Text       string         `json:"text" jsonschema:"a message, or a command as /context; at most 100000 characters; may be empty with files, and with replaces"`
 	ID         string         `json:"id" jsonschema:"at most 100 bytes, unique in the conversation, not cairn:…; a message with a known id is the same one"`
 	Compaction map[string]any `json:"compaction,omitempty" jsonschema:"settings for the turn that answers it: {\"background_threshold\": 0.7}"`
+	Files      []fileNew      `json:"files,omitempty" jsonschema:"pictures, text files, PDFs and recordings: at most 10, with at most 20 MB together"`
+	Replaces   string         `json:"replaces,omitempty" jsonschema:"id of the newest message of a person: it is deleted with its answer, and its files move to this message; without a text that stays, too, and it is only answered again"`
 }
 
 type messageTaken struct {
@@ -110,6 +119,7 @@ type messageTaken struct {
 type chats struct {
 	hub      *channel.Hub
 	settings func() *config.Settings
+	files    func() platform.Files // see Options
 	log      *slog.Logger
 	posts    posts
 }
@@ -124,20 +134,9 @@ func (c *chats) routes() []route {
 
 func (c *chats) post(r *request, b messageNew) (taken messageTaken, err error) {
 	name := r.PathValue("conversation")
-	chat, ours := strings.CutPrefix(name, config.WebName+":")
-	if !ours {
-		return taken, problem(http.StatusConflict, "Messages can only be sent to web conversations, such as %s:general.", config.WebName)
-	}
-	if !validChatName().MatchString(chat) {
-		return taken, errName
-	}
-	switch b.Text = strings.TrimSpace(b.Text); {
-	case b.Text == "":
-		return taken, bad("Write something first: text is missing or empty.")
-	case utf8.RuneCountInString(b.Text) > maxMessage:
-		return taken, bad("A message has at most %d characters; this one has %d.", maxMessage, utf8.RuneCountInString(b.Text))
-	case b.ID == "" || len(b.ID) > 100 || strings.HasPrefix(b.ID, "cairn:") || strings.ContainsRune(b.ID, utf8.RuneError): // of a task's result; several would become one
-		return taken, bad(`A message needs an id of at most 100 bytes of valid UTF-8, unique in its conversation, that does not begin with "cairn:".`)
+	b.Text = strings.TrimSpace(b.Text)
+	if err := b.check(name); err != nil {
+		return taken, err
 	}
 	settings, err := report.PatchOf(b.Compaction)
 	if err != nil {
@@ -145,6 +144,9 @@ func (c *chats) post(r *request, b messageNew) (taken messageTaken, err error) {
 	}
 	taken.ID = b.ID
 	if command.Is(b.Text) {
+		if len(b.Files) > 0 || b.Replaces != "" {
+			return taken, invalid("A command takes no files, and replaces no message.")
+		}
 		answer, _, err := c.hub.Run(r.Context(), name, owner, b.Text)
 		taken.Answer = answer.String()
 		if answer.Awaited && answer.Then != nil {
@@ -164,10 +166,50 @@ func (c *chats) post(r *request, b messageNew) (taken messageTaken, err error) {
 		return taken, err
 	}
 	r.status = http.StatusAccepted
-	_, err = c.hub.Deliver(r.Context(), name, channel.Inbound{
+	m := channel.Inbound{
 		ID: b.ID, AuthorID: owner.ID, Author: owner.Name, Text: b.Text, Time: time.Now(), Addressed: true, Compaction: settings,
-	})
-	return taken, err
+	}
+	m.Attachments, err = c.attachments(r.Context(), name, m, b.Files)
+	if err != nil {
+		return taken, err
+	}
+	return taken, c.deliver(r.Context(), name, b.Replaces, m)
+}
+
+// deliver delivers a message, in place of another one if that has an id.
+func (c *chats) deliver(ctx context.Context, name, replaces string, m channel.Inbound) (err error) {
+	if replaces == "" {
+		_, err = c.hub.Deliver(ctx, name, m)
+		return err
+	}
+	_, err = channel.Replace(ctx, c.hub, name, replaces, m)
+	if errors.Is(err, store.ErrNotNewest) {
+		return problem(http.StatusConflict, "Only the newest message can be asked again, and a newer one follows this one.")
+	}
+	return err
+}
+
+// check returns what is wrong with a message to a conversation.
+func (b messageNew) check(name string) error {
+	chat, ours := strings.CutPrefix(name, config.WebName+":")
+	if !ours {
+		return problem(http.StatusConflict, "Messages can only be sent to web conversations, such as %s:general.", config.WebName)
+	}
+	switch {
+	case !validChatName().MatchString(chat):
+		return errName
+	case b.Text == "" && len(b.Files) == 0 && b.Replaces == "":
+		return bad("Write something first: text is missing or empty.")
+	case strings.HasPrefix(b.Replaces, "cairn:"):
+		return invalid("Only a message of a person can be replaced.")
+	case len(b.Files) > 0 && b.Replaces != "":
+		return invalid("A message that replaces another one keeps that one's files: send files with a message of their own.")
+	case utf8.RuneCountInString(b.Text) > maxMessage:
+		return bad("A message has at most %d characters; this one has %d.", maxMessage, utf8.RuneCountInString(b.Text))
+	case b.ID == "" || len(b.ID) > 100 || strings.HasPrefix(b.ID, "cairn:") || strings.ContainsRune(b.ID, utf8.RuneError): // of a task's result; several would become one
+		return bad(`A message needs an id of at most 100 bytes of valid UTF-8, unique in its conversation, that does not begin with "cairn:".`)
+	}
+	return nil
 }
 
 // suggest completes the argument of a command.
@@ -181,101 +223,4 @@ func (c *chats) suggest(w http.ResponseWriter, r *http.Request) error {
 		writeJSON(w, http.StatusOK, "application/json", listOf(choices))
 	}
 	return err
-}
-
-func chatPage(v *visit) page {
-	name := v.PathValue("chat")
-	if !validChatName().MatchString(name) {
-		v.fail(errName)
-	}
-	conversation := config.WebName + ":" + name
-	var list messageList
-	var waiting []store.Inbound
-	if err := v.enter(conversation); err == nil {
-		v.Set("limit", "100")
-		list = ask(v, listMessages)
-		waiting, err = v.conversation.Inbox().Oldest(v.Context(), pageSize)
-		v.fail(err)
-	} else if !unspoken(conversation, err) {
-		v.fail(err)
-	}
-	now, _ := v.endpoints.operator.Activity(conversation)
-	content := g.Group{
-		chatMessages(conversation, list, v.endpoints.events.notices(conversation)),
-		waitingView(waiting),
-		v.pausedView(conversation),
-		approvalsView(conversation, v.endpoints.operator.Approvals(conversation)),
-		g.If(now.Answering, h.Span(h.ID("answering"), g.Attr("hidden"))),
-	}
-	return page{name, chatView(name, conversation, content), content}
-}
-
-// chatMessages shows the newest messages, and the bot's notices between them.
-func chatMessages(conversation string, newest messageList, notices []replyEvent) g.Node {
-	if len(newest.Messages) == 0 {
-		return faint(g.Text("There are no messages here yet."))
-	}
-	view := g.Group{earlierLink(conversation, newest)}
-	for i, m := range newest.Messages {
-		m.Calls = nil // they are on the page of the messages
-		view = append(view, g.If(m.Role != "tool" && m.Text != "", messageView(conversation, m.Record, "")))
-		for _, n := range notices {
-			if !n.Time.Before(m.Time) && (i == len(newest.Messages)-1 || n.Time.Before(newest.Messages[i+1].Time)) {
-				view = append(view, h.P(h.Class("note warn"), h.Dir("auto"), g.Text(n.Text)))
-			}
-		}
-	}
-	return view
-}
-
-// waitingView shows the messages in the inbox: most wait for the end of the answer before them.
-func waitingView(all []store.Inbound) g.Node {
-	return g.Map(all, func(m store.Inbound) g.Node {
-		return h.Article(
-			h.Class("message user"),
-			h.Header(h.B(h.Dir("auto"), g.Text(m.Author)), g.Text(" "), h.Span(h.Class("faint"), g.Text("waiting for an answer"))),
-			longText("", m.Text),
-		)
-	})
-}
-
-// chatView is the chat. A script shows the form, which it sends to the API.
-func chatView(name, conversation string, messages g.Node) g.Node {
-	return g.Group{
-		heading(name, conversationTabs(conversation, "Chat")),
-		h.Section(
-			h.ID("said"), h.Aria("live", "polite"), h.Data("conversation", conversation),
-			h.Data("src", chatPageOf(name)+"?fragment=messages"), messages,
-		),
-		h.Article(
-			h.Class("message assistant"), h.ID("writing"), g.Attr("hidden"),
-			h.Header(h.B(g.Text("assistant")), g.Text(" "), h.Span(h.Class("spinner"), h.Aria("hidden", "true"))),
-			longText("", ""),
-		),
-		h.P(h.Class("note"), h.ID("note"), h.Role("status"), g.Attr("hidden")),
-		commandForm(
-			conversation, "messages", "", h.ID("chat"), h.Class("chat"), g.Attr("hidden"),
-			h.Label(h.Class("skip"), h.For("text"), g.Text("Message")),
-			h.Textarea(
-				h.ID("text"), h.Name("text"), h.Aria("controls", "choices"), h.Aria("autocomplete", "list"), h.Rows("3"), h.Required(), h.MaxLength("100000"),
-				h.Placeholder("Write to the bot. / shows the commands; Enter sends, Shift-Enter starts a new line"),
-			),
-			h.Div(h.Class("row"), button("main", "Send"), h.Button(h.Type("button"), h.ID("stop"), g.Attr("hidden"), g.Text("Stop"))),
-			h.Ul(h.ID("choices"), h.Class("choices"), h.Role("listbox"), h.Aria("label", "Commands"), g.Attr("hidden")),
-		),
-		h.Ul(h.ID("commands"), g.Attr("hidden"), g.Map(command.All, func(c command.Command) g.Node {
-			suggests := ""
-			for i, a := range c.Args {
-				if a.Suggests {
-					suggests = fmt.Sprint(i)
-				}
-			}
-			return h.Li(h.Data("name", c.Name), h.Data("usage", c.Usage()), h.Data("help", c.Help), h.Data("suggests", suggests))
-		})),
-		h.Script(h.Src("/static/chat.js"), h.Defer()),
-		searchForm(
-			h.Action("/chat"), h.Label(g.Text("Another conversation "), h.Input(h.Name("name"), h.MaxLength("64"))),
-			button("", "Open"),
-		),
-	}
 }

@@ -17,6 +17,7 @@ type endpoints struct {
 	conversations *conversations
 	actions       *actions
 	chats         *chats
+	rooms         *rooms
 	policies      *policies
 	simulator     *simulator
 	memories      *memories
@@ -39,7 +40,8 @@ func newEndpoints(o Options, gate *gate) *endpoints {
 	return &endpoints{
 		conversations: &conversations{hub: o.Hub, operator: operator, store: o.Store, settings: o.Settings},
 		actions:       &actions{operator: operator},
-		chats:         &chats{hub: o.Hub, settings: o.Settings, log: o.Log},
+		chats:         &chats{hub: o.Hub, settings: o.Settings, files: o.Files, log: o.Log},
+		rooms:         &rooms{store: o.Store, events: o.Events},
 		policies:      &policies{operator: operator, events: o.Events},
 		simulator:     &simulator{operator: operator, store: o.Store, settings: o.Settings, running: make(chan struct{}, 1)},
 		memories:      &memories{store: o.Store, events: o.Events},
@@ -47,7 +49,7 @@ func newEndpoints(o Options, gate *gate) *endpoints {
 		connectors:    &connectors{of: o.Connectors, events: o.Events},
 		tools:         &tools{box: o.Tools, operator: operator},
 		imports:       &imports{hub: o.Hub, store: o.Store},
-		purges:        &purges{hub: o.Hub, store: o.Store},
+		purges:        &purges{hub: o.Hub, store: o.Store, events: o.Events},
 		models:        &models{list: o.Models, version: o.Version, database: o.Database},
 		store:         o.Store,
 		operator:      operator,
@@ -61,7 +63,7 @@ func newEndpoints(o Options, gate *gate) *endpoints {
 func (e *endpoints) register(t *router) {
 	for _, r := range e.routes() {
 		serve := t.handle
-		if r.slow || r.events != nil {
+		if r.slow || r.events != nil || r.file != nil {
 			serve = t.stream
 		}
 		serve(r.pattern, func(w http.ResponseWriter, req *http.Request) error {
@@ -77,6 +79,9 @@ func (e *endpoints) register(t *router) {
 				if err != nil {
 					return err
 				}
+			}
+			if r.file != nil {
+				return r.file(w, q)
 			}
 			answer, err := r.handle(q)
 			if err != nil {
@@ -100,7 +105,7 @@ const (
 // routes returns the routes of the API. Without endpoints it returns them for their types.
 func (e *endpoints) routes() []route {
 	return slices.Concat(
-		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(),
+		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.rooms.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(),
 		e.events.routes(), e.connectors.routes(), e.tools.routes(), e.imports.routes(), e.purges.routes(), e.models.routes(),
 		[]route{
 			{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: e.events.serve, query: []param{

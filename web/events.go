@@ -100,6 +100,22 @@ func (e *Events) send(kind, conversation string, data any, keep bool) {
 	}
 }
 
+// changed publishes that something about a conversation has changed that is no turn.
+func (e *Events) changed(conversation string) {
+	e.send("turn", conversation, turnEvent{Conversation: conversation, State: "changed", Time: time.Now().UTC()}, true)
+}
+
+// forget removes what kept events say of a conversation that was deleted.
+func (e *Events) forget(conversation string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i, one := range e.kept {
+		if one.conversation == conversation {
+			e.kept[i] = event{kind: kindReset, json: []byte("{}"), number: one.number}
+		}
+	}
+}
+
 func encoded(data any) []byte {
 	text, err := json.Marshal(data)
 	if err != nil { // a programming error: the type cannot be encoded

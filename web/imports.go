@@ -73,6 +73,9 @@ func bodyLimit(r *http.Request) int64 {
 	if r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/api/") && strings.HasSuffix(r.URL.Path, importSuffix) {
 		return MaxImportBody
 	}
+	if takesFiles(r) {
+		return maxUpload
+	}
 	return maxBody
 }
 

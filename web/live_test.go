@@ -197,6 +197,7 @@ func TestReplyIsStreamed(t *testing.T) {
 		reply.Show("one two") // too soon
 		time.Sleep(showInterval)
 		reply.Show("one two three")
+		check.Contains(t, "as a page shows it", partialHTML("one **two** <b>\n\n```go\nfunc"), "<strong>two</strong> &lt;b&gt;", "func")
 		must(reply.Send(t.Context(), channel.Piece{Reply: "reply-1", Text: "one two three."}))
 		for _, want := range []string{`"one"`, `"one two three"`, `"one two three."`} {
 			got := <-w

@@ -10,9 +10,11 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/renderer/html"
+	gtext "github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
@@ -34,13 +36,13 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 			parser.WithBlockParsers(without(parser.DefaultBlockParsers(), htmlBlock)...),
 			parser.WithInlineParsers(without(parser.DefaultInlineParsers(), htmlInline)...),
 		)),
-		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough),
+		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), extension.Strikethrough, extension.TaskList),
 		goldmark.WithRendererOptions(html.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(tame{}, 1))),
 	)
 })
 
 // tame renders headings as bold lines, because they are none of the page's, and pictures as links,
-// because a page loads nothing from elsewhere.
+// because a page loads nothing from elsewhere. Its boxes of task lists have a name for those who do not see them.
 type tame struct{}
 
 func (tame) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
@@ -55,6 +57,14 @@ func (tame) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 		}
 	}
 	r.Register(ast.KindHeading, around(func(ast.Node) string { return "<p><b>" }, "</b></p>\n"))
+	r.Register(ast.KindFencedCodeBlock, codeBlock)
+	r.Register(ast.KindCodeBlock, codeBlock)
+	r.Register(east.KindTaskCheckBox, around(func(n ast.Node) string {
+		if n.(*east.TaskCheckBox).IsChecked {
+			return `<input type="checkbox" disabled checked aria-label="done"> `
+		}
+		return `<input type="checkbox" disabled aria-label="not done"> `
+	}, ""))
 	r.Register(ast.KindImage, around(func(n ast.Node) string {
 		to := util.URLEscape(n.(*ast.Image).Destination, true)
 		if html.IsDangerousURL(to) {
@@ -64,9 +74,28 @@ func (tame) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	}, "</a>"))
 }
 
-func markdownView(text string) g.Node {
+// partialHTML renders a text that is being written, again and again: without colours of code, which take time.
+func partialHTML(text string) string {
 	var out strings.Builder
-	if chat.Tangled(text) || markdown().Convert([]byte(text), &out) != nil {
+	if markdownNode(text, false).Render(&out) != nil {
+		return ""
+	}
+	return out.String()
+}
+
+func markdownView(text string) g.Node { return markdownNode(text, true) }
+
+func markdownNode(text string, colors bool) g.Node {
+	if chat.Tangled(text) {
+		return longText("", text)
+	}
+	var out strings.Builder
+	source := []byte(text)
+	document := markdown().Parser().Parse(gtext.NewReader(source))
+	if !colors {
+		document.OwnerDocument().Meta()[coloredKey] = &coloredSoFar{blocks: maxBlocks}
+	}
+	if markdown().Renderer().Render(&out, source, document) != nil {
 		return longText("", text)
 	}
 	return h.Div(h.Class("markdown"), h.Dir("auto"), g.Raw(out.String())) // the renderer escapes its input

@@ -68,6 +68,13 @@ func operation(r route) object {
 		stream := content("text/event-stream", object{"oneOf": all})
 		answers["200"] = object{"description": "events; the data of each is one of these, by its kind", "content": stream}
 	}
+	if r.file != nil {
+		files := object{}
+		for _, kind := range r.types {
+			files[kind] = object{"schema": object{"type": "string"}}
+		}
+		answers["200"] = object{"description": "the file", "content": files}
+	}
 	op := object{"summary": r.summary, "parameters": params, "responses": answers}
 	if r.body != nil {
 		op["requestBody"] = object{"content": content("application/json", schemaOf(r.body))}

@@ -76,6 +76,9 @@ func (d *dashboard) register(t *router) {
 	routes := d.endpoints.routes()
 	for _, one := range pages {
 		params := []param{{name: "fragment", text: "only the part of the page that changes"}}
+		if one.path == "/chat/{chat}" {
+			params = append(params, param{name: "find", text: "only the chats with these words in their names"})
+		}
 		for _, r := range routes {
 			if r.pattern == "GET "+one.of {
 				params = append(params, r.query...)
@@ -101,10 +104,7 @@ func (d *dashboard) register(t *router) {
 	}
 	t.stream("GET /c/{name}/settings/preview", d.previewSettings)
 	t.stream("GET /connectors/{connector}/check", d.checkConnector)
-	t.handle("GET /chat", func(w http.ResponseWriter, r *http.Request) error { // leads to the chat that the form names
-		http.Redirect(w, r, chatPageOf(cmp.Or(strings.TrimSpace(r.URL.Query().Get("name")), "general")), http.StatusSeeOther)
-		return nil
-	})
+	t.handle("GET /chat", openChat)
 	t.handle("GET /chat/{chat}/suggest", d.endpoints.chats.suggest)
 	t.serve("/", func(http.ResponseWriter, *http.Request) error {
 		return problem(http.StatusNotFound, noPath+" A \"/\" in a name is written %%2F.")
@@ -163,4 +163,6 @@ func (v *visit) with(name string, number int64) string {
 	return v.URL.EscapedPath() + "?" + q.Encode()
 }
 
-func apiOf(name string) string { return "/api/conversations/" + url.PathEscape(name) }
+func apiOf(name string) string { return "/api/conversations/" + pathOf(name) }
+
+func pathOf(name string) string { return url.PathEscape(name) }

@@ -204,7 +204,7 @@ func TestMarkdownIsRenderedFastAndStaysSmall(t *testing.T) {
 		strings.Repeat("|a", 1000) + "\n" + strings.Repeat("|-", 1000) + "\n" + strings.Repeat("|\n", 1000),
 		"[a]: /" + strings.Repeat("x", 3000) + "\n\n" + strings.Repeat("[a]", 900),
 	}
-	for _, part := range []string{">", "[", "*a ", "![", "- ", "`", "|a|\n|-|\n", "<", "1. ", "**_", "[a](", "&", "\\", "\n\n    ", "~~", "[a]: b\n", "[a]", "***", "_a*", "a|", "* a\n", "<!--", "a\n> ", "- a\n> ", "> 1. ", "+ > ", "](", "```\n"} {
+	for _, part := range []string{">", "[", "*a ", "![", "- ", "`", "|a|\n|-|\n", "<", "1. ", "**_", "[a](", "&", "\\", "\n\n    ", "~~", "[a]: b\n", "[a]", "***", "_a*", "a|", "* a\n", "<!--", "a\n> ", "- a\n> ", "> 1. ", "+ > ", "](", "```\n", "```go\nx\n```\n", "```html\n<a <!-- ", "- [ ] "} {
 		texts = append(texts, strings.Repeat(part, 65_536/len(part))+strings.Repeat("\n\n"+strings.Repeat(part, 900/len(part)), 30))
 	}
 	for _, text := range texts {

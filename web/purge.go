@@ -37,8 +37,9 @@ const purgePath = "/api/purge"
 
 // purges handles requests to delete.
 type purges struct {
-	hub   *channel.Hub
-	store *store.Store
+	hub    *channel.Hub
+	store  *store.Store
+	events *Events
 }
 
 func (p *purges) routes() []route {
@@ -89,6 +90,8 @@ func (p *purges) purge(r *request, s Selected) (done Purged, err error) {
 			if err != nil {
 				break
 			}
+			p.events.forget(c.Name())
+			p.events.changed(c.Name())
 		}
 	}
 	done = PurgedOf(plan)

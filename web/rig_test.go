@@ -23,6 +23,7 @@ import (
 	"cairn/channel/access"
 	"cairn/compactor"
 	"cairn/config"
+	"cairn/connector/platform"
 	"cairn/internal/observe"
 	"cairn/llm"
 	"cairn/store"
@@ -34,8 +35,8 @@ import (
 
 func TestMain(m *testing.M) {
 	check.InMemory()
-	_ = flag.Set("test.parallel", "8") // these tests wait more than they compute
-	goleak.VerifyTestMain(m)
+	_ = flag.Set("test.parallel", "8")                                                           // these tests wait more than they compute
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock")) // colours of code: it ends a second later
 }
 
 // Conversations of many tests.
@@ -127,6 +128,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 		Hub: r.hub, Store: r.store, Settings: r.settings.Load,
 		Events: r.events, Listener: listener, Token: o.token, Hosts: o.hosts, Log: log, Version: "test", MCPWrites: o.mcpWrites,
 		Health: well, Debug: well, Connectors: o.platforms, Tools: o.tools,
+		Files: func() platform.Files { return platform.Files{Tokens: 500, Pictures: true} },
 	})
 	r.url = "http://" + listener.Addr().String()
 	if o.before != nil {

@@ -12,6 +12,7 @@ import (
 
 	"cairn/channel"
 	"cairn/config"
+	"cairn/connector/platform"
 	"cairn/store"
 )
 
@@ -39,6 +40,7 @@ type Options struct {
 	OpenMetrics bool                                              // /metrics requires no token, as the health checks at the same address
 	Debug       http.Handler                                      // serves /debug/; nil: not served
 	MCPWrites   bool                                              // whether clients of /mcp may change memories and compact
+	Files       func() platform.Files                             // reads what comes with messages, by the current settings; nil: nothing may come
 }
 
 // Part is one aspect of the bot's health.

@@ -39,6 +39,7 @@ func (t *router) frame(title, section string, content ...g.Node) g.Node {
 			h.Link(h.Rel("icon"), h.Href("/static/icon.svg")),
 			h.Link(h.Rel("stylesheet"), h.Href("/static/chart.css")),
 			h.Link(h.Rel("stylesheet"), h.Href("/static/style.css")),
+			h.Link(h.Rel("stylesheet"), h.Href("/static/chat.css")),
 			h.Script(h.Src("/static/app.js"), h.Defer()),
 		),
 		h.Body(
@@ -188,9 +189,7 @@ func quotedView(conversation string, m chat.Record, match string, id g.Node) g.N
 		g.If(m.Text != "" && m.Role != "assistant", longText("", m.Text)),
 		g.Iff(m.Text != "" && m.Role == "assistant", func() g.Node { return markdownView(m.Text) }),
 		g.If(m.Text == "" && len(m.Calls)+len(m.With) == 0, h.Div(h.Class("faint"), g.Text("no text"))),
-		g.Map(m.With, func(w chat.With) g.Node {
-			return h.Div(h.Class("faint"), g.Text(strings.Join([]string{w.Kind, w.Name, w.Caption}, " ")))
-		}),
+		filesView(conversation, m.With),
 	}
 	for _, c := range m.Calls {
 		content = append(content, longText("faint", chat.CallLine(c)))

@@ -45,6 +45,17 @@ func openReaders(s *config.Settings, log *slog.Logger) (*readers, error) {
 	return r, nil
 }
 
+// files reads what people hand to the bot itself, by the current settings.
+func (b *bot) files() platform.Files {
+	s := b.settings()
+	f := platform.Files{Tokens: s.AttachmentTokens, Pictures: s.Pictures}
+	if b.readers != nil {
+		f.Voice = b.readers.voice
+		f.PDF = b.readers.pdf
+	}
+	return f
+}
+
 // may reports whether a budget allows to transcribe a recording, and its author: what is overheard of somebody who has opted out of
 // memories goes to no other server.
 func (r *readers) may(ctx context.Context, of platform.Recording) bool {

@@ -31,6 +31,7 @@ type bot struct {
 	started config.Settings // the settings at the start
 	secrets *redactor       // to mask in the log
 	web     *webSide        // nil: no web server, as of an import
+	readers *readers        // nil: none
 
 	log   *slog.Logger
 	hub   *channel.Hub
@@ -96,6 +97,14 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		b.trim = time.AfterFunc(settled, func() { debug.SetGCPercent(gcPercent) })
 	}
 	return b.watchMembership(b.watchDatabase(ctx)), b, nil
+}
+
+// withoutTurnLimit returns the rules of the settings without a limit of turns a minute: a person who can start the program needs none,
+// and piped lines arrive fast.
+func withoutTurnLimit(s *config.Settings) access.Rules {
+	rules := s.Rules()
+	rules.TurnsPerMinute = 0
+	return rules
 }
 
 // gcPercent lets the heap of a running bot grow by 30 % between collections instead of Go's default

@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
-	"cairn/channel/access"
 	"cairn/config"
+	"cairn/connector/platform"
 	"cairn/connector/terminal"
 )
 
@@ -99,6 +99,7 @@ func (a *app) runOnce(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
 	readers.bot.Store(bot)
+	bot.readers = readers
 	health, err := bot.startHealth(ctx, connectors)
 	if err != nil {
 		return err
@@ -225,9 +226,9 @@ func newChat(a *app) *cobra.Command {
 		Long: `Chat with the bot in one of the terminal's channels. The conversation continues where it
 stopped. Edits of the settings file apply from the next turn on.
 
-At a terminal, / shows the commands; Enter chooses one. Alt-Enter starts a new line, the
-arrow keys and Ctrl-R search the history, Ctrl-C stops an answer, Ctrl-D or /quit quits. //word
-sends the text /word.
+At a terminal, / shows the commands; Enter chooses one. @PATH attaches a file, Tab completes its
+name. Alt-Enter starts a new line, the arrow keys and Ctrl-R search the history, Ctrl-C stops an
+answer, Ctrl-D or /quit quits. //word sends the text /word.
 
 Through a pipe, each line is a message, which is answered before the next one is read; answers go
 to standard output. At the end of the input, the bot finishes its work and exits with 0.
@@ -249,14 +250,6 @@ notice or error. Channels run in parallel. A message with a known id is not proc
 	return cmd
 }
 
-// withoutTurnLimit returns the rules of the settings without a limit of turns a minute: a person who can start the program needs none,
-// and piped lines arrive fast.
-func withoutTurnLimit(s *config.Settings) access.Rules {
-	rules := s.Rules()
-	rules.TurnsPerMinute = 0
-	return rules
-}
-
 func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	if _, err := terminalChannel(o.Channel); err != nil { // else `cairn context` with this name would show another one
 		return err
@@ -274,6 +267,8 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 			return fmt.Errorf("make data folder: %w", err)
 		}
 	}
+	var running *bot // set before the connector runs
+	o.Files = func() platform.Files { return running.files() }
 	connector, err := terminal.New(o)
 	if err != nil {
 		return usage(err)
@@ -288,11 +283,18 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 		}
 	}
 	log := a.logger(logTo, level)
+	readers, err := openReaders(&a.settings, log)
+	if err != nil {
+		return usage(err)
+	}
 	ctx, bot, err := a.start(cmd.Context(), log, withoutTurnLimit, connector)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, bot.close()) }()
+	readers.bot.Store(bot)
+	bot.readers = readers
+	running = bot
 	if isTerminal(a.err) {
 		bot.say = func(line string) { fmt.Fprintln(connector.Notes(), terminal.Printable(a.secrets.mask(line))) }
 	}

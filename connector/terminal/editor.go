@@ -29,6 +29,7 @@ type editor struct {
 	who          access.Person
 	history      string
 	color        bool
+	files        func() platform.Files // see Options
 
 	mu       sync.Mutex   // guards everything below; Update must not take it
 	program  *tea.Program // nil: there is no screen, and rows are written directly
@@ -43,7 +44,7 @@ type editor struct {
 }
 
 func newEditor(o Options, in, out *os.File, conversation string, who access.Person) *editor {
-	e := &editor{in: in, out: out, conversation: conversation, who: who, history: o.History, color: os.Getenv("NO_COLOR") == ""}
+	e := &editor{in: in, out: out, conversation: conversation, who: who, history: o.History, files: o.Files, color: os.Getenv("NO_COLOR") == ""}
 	e.print = e.note
 	return e
 }
@@ -186,7 +187,7 @@ func (e *editor) say(ctx context.Context, echoed string, line typed, parseErr er
 		return e.report(ctx, parseErr)
 	}
 	if line.command == "" {
-		return e.sayMessage(ctx, line.text)
+		return e.sayMessage(ctx, line.text, echoed)
 	}
 	answer, err := e.command(ctx, e.conversation, e.who, line.text)
 	if err != nil {
@@ -212,15 +213,19 @@ func (e *editor) say(ctx context.Context, echoed string, line typed, parseErr er
 	return err
 }
 
-// sayMessage sends a message. The person waits until the conversation is idle: not every message is answered.
-func (e *editor) sayMessage(ctx context.Context, text string) error {
+// sayMessage sends a message, and the files that are named in what was typed. The person waits until the conversation is idle: not every message is answered.
+func (e *editor) sayMessage(ctx context.Context, text, typed string) error {
+	m := inbound(e.who, text)
+	if err := e.attach(ctx, &m, typed); err != nil {
+		return e.report(ctx, err)
+	}
 	e.sent++
 	message := e.sent
 	e.waiting.Store(message)
 	e.mu.Lock()
 	e.sendLocked(waitMsg{}) // the screen shows for how long
 	e.mu.Unlock()
-	err := e.deliver(ctx, e.conversation, inbound(e.who, text))
+	err := e.deliver(ctx, e.conversation, m)
 	e.background.Go(func() { // after an error, too: an earlier message may still be answered
 		_ = e.hub.Idle(ctx, e.conversation) // after an error there is nothing to stop
 		e.waiting.CompareAndSwap(message, 0)

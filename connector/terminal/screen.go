@@ -150,7 +150,8 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		s.enter()
 	case "alt+enter", "shift+enter", "ctrl+j":
 		s.input.InsertString("\n")
-	case "tab": // nothing to complete
+	case "tab":
+		s.completePath()
 	case "up":
 		if s.input.Line() > 0 || !s.recall(1) {
 			return s.edit(k)

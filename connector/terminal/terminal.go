@@ -16,6 +16,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/access"
+	"cairn/connector/platform"
 )
 
 // Name is the connector's name, the first part of its conversations' names.
@@ -33,6 +34,8 @@ type Options struct {
 	Plain    bool   // no line editor, colour or movement of the cursor, even at a terminal
 	Question string // the only message; nothing is read from In
 	History  string // file of the typed lines; empty: they are not stored
+
+	Files func() platform.Files // reads files that are named with @ at the line editor; nil: none are
 }
 
 // Terminal is the connector. It has four modes: a line editor if input and output are terminals,

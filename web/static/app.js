@@ -2,6 +2,8 @@
 // happens in it. Without this script the pages show what was so when they were loaded.
 "use strict";
 
+document.documentElement.classList.add("script"); // what only works with one is shown
+
 const connection = document.getElementById("connection");
 const parts = [...document.querySelectorAll("[data-live]")];
 
@@ -40,7 +42,7 @@ function refresh(part) {
 
 // openable has a summary's messages read when it is opened, or was before this script ran.
 function openable(root) {
-  for (const d of root.querySelectorAll("details[data-src]")) {
+  for (const d of [root, ...root.querySelectorAll("details[data-src]")].filter((e) => e.matches?.("details[data-src]"))) {
     d.addEventListener("toggle", () => readInto(d));
     readInto(d);
   }
@@ -114,9 +116,9 @@ async function change(method, path, body) {
 
 // act sends a form that describes a change, and returns what to tell, and the page to tell it on.
 async function act(form) {
-  const typed = Object.fromEntries([...new FormData(form)].filter(([, value]) => value !== ""));
+  const typed = Object.fromEntries([...new FormData(form)].filter(([name, value]) => value !== "" || name === form.dataset.keep));
   const said = await change(form.dataset.method, form.dataset.api, { ...JSON.parse(form.dataset.body), ...typed });
-  const page = form.dataset.next && said.id ? form.dataset.next + said.id : location.pathname;
+  const page = form.dataset.then ?? (form.dataset.next && said.id ? form.dataset.next + said.id : location.pathname);
   return [said.reason || form.dataset.done, page];
 }
 

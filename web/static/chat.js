@@ -1,5 +1,6 @@
-// The chat pane: sends without leaving the page, shows the answer while it is written, stops it,
-// and completes commands. Without this script the chat can be read.
+// The chat: sends without leaving the page, shows the answer while it is written, and stops it.
+// Without this script the chat can be read. The other parts of the chat are in chatmenu.js (commands),
+// chatfiles.js, chatedit.js (copy, edit, answer again) and chatrooms.js (the list of chats).
 "use strict";
 
 const form = document.getElementById("chat");
@@ -8,8 +9,8 @@ const said = document.getElementById("said");
 const writing = document.getElementById("writing");
 const told = document.getElementById("note");
 const stop = document.getElementById("stop");
-const choices = document.getElementById("choices");
-const commands = [...document.querySelectorAll("#commands li")].map((li) => li.dataset);
+const gauge = document.getElementById("gauge");
+const conversation = said.dataset.conversation;
 const newID = () => "web-" + Date.now() + "-" + Math.random().toString(36).slice(2);
 
 // tell shows the answer to a command, or what did not work.
@@ -27,11 +28,18 @@ function follow(show) {
   if (atEnd) scrollTo(0, document.body.scrollHeight);
 }
 
-// merge replaces the elements that differ, so that a screen reader reads out only what is new.
+// merge replaces the elements that differ, so that a screen reader reads out only what is new, and what people opened stays open.
 function merge(fresh) {
-  for (const old of [...said.children]) if (!fresh.some((one) => one.isEqualNode(old))) old.remove();
-  fresh.forEach((one, i) => { if (!said.children[i]?.isEqualNode(one)) said.insertBefore(one, said.children[i]); });
+  for (const one of fresh) one.source = one.outerHTML;
+  for (const old of [...said.children]) if (!fresh.some((one) => one.source === old.source)) old.remove();
+  fresh.forEach((one, i) => {
+    if (said.children[i]?.source === one.source) return;
+    said.insertBefore(one, said.children[i] ?? null);
+    openable(one);
+    dress(one);
+  });
   while (said.children.length > fresh.length) said.lastElementChild.remove();
+  offerTools();
 }
 
 function busy(answering) {
@@ -41,22 +49,37 @@ function busy(answering) {
 
 const isAnswering = () => document.getElementById("answering") !== null;
 
-// read reads the messages again. It returns false if a newer read has started.
-let reading = 0;
-async function read() {
-  const mine = ++reading;
-  const answer = await fetch(said.dataset.src, { headers: { Accept: "text/html" } }).catch(() => null);
+// read reads the messages again, and once more if something happens while it does. It returns false if that failed.
+let reading = null;
+let stale = false; // since the read that runs has started
+function read() {
+  stale = true;
+  reading ??= (async () => {
+    let done = true;
+    while (stale && done) {
+      stale = false;
+      done = await readOnce();
+    }
+    reading = null;
+    return done;
+  })();
+  return reading;
+}
+
+async function readOnce() {
+  const answer = await fetch(said.dataset.src, { headers: { Accept: "text/html" }, signal: AbortSignal.timeout(30000) }).catch(() => null);
   if (answer?.status === 401) tell("You are no longer logged in. Reload this page to log in.");
   if (!answer?.ok) return false;
   const fresh = document.createElement("template");
-  fresh.innerHTML = await answer.text(); // made by our own pages, which escape everything
-  if (mine !== reading) return false;
+  fresh.innerHTML = await answer.text().catch(() => ""); // made by our own pages, which escape everything
+  if (fresh.content.children.length === 0) return false;
   follow(() => merge([...fresh.content.children]));
+  document.getElementById("manage").hidden = said.querySelector("article") === null;
   return true;
 }
 
-async function send(text, id) {
-  const taken = await change("POST", form.dataset.api, { id, text });
+async function send(body) {
+  const taken = await change("POST", form.dataset.api, { id: newID(), ...body });
   return taken.answer ?? "";
 }
 
@@ -65,27 +88,48 @@ let unsent = {};
 
 form.addEventListener("submit", async (e) => {
   e.preventDefault();
-  const text = box.value.trim();
-  if (text === "") return;
-  const id = text === unsent.text ? unsent.id : newID();
-  box.value = ""; // at once: people type the next message while this one is on its way
+  const message = { text: box.value.trim() };
+  if (editing !== "") message.replaces = editing;
+  else if (files.length > 0) message.files = await contents();
+  if (message.text === "" && !message.files) return;
+  const key = JSON.stringify(message);
+  message.id = key === unsent.key ? unsent.id : newID();
+  const sent = { files, editing };
+  type(""); // people type the next message while this one is on its way
+  setFiles([]);
+  edit("");
   hide();
   scrollTo(0, document.body.scrollHeight);
   const slow = setTimeout(() => tell("Waiting for the bot …"), 2000);
   try {
-    tell(await send(text, id));
+    tell(await send(message));
   } catch (error) {
-    unsent = { text, id };
-    const more = box.value === "" ? "" : " The message was: " + text;
-    box.value ||= text;
+    unsent = { key, id: message.id };
+    const more = box.value === "" ? "" : " The message was: " + message.text;
+    if (box.value === "") {
+      type(message.text);
+      setFiles(sent.files);
+      edit(sent.editing);
+    }
     tell("Not sent: " + error.message + more);
     return;
   } finally {
     clearTimeout(slow);
   }
   unsent = {};
-  await read();
+  if (await read()) refreshRooms();
 });
+
+// type puts a text into the box, which grows with it.
+function type(text) {
+  box.value = text;
+  grow();
+}
+function grow() {
+  box.style.height = ""; // through the object model, which the content policy allows
+  box.style.height = Math.min(box.scrollHeight + 2, innerHeight * 0.4) + "px";
+}
+box.addEventListener("input", grow);
 
 // finish tells what a button did, which then goes away: people type on.
 function finish(done) {
@@ -98,102 +142,49 @@ said.addEventListener("submit", (e) => {
   finish(act(e.target).then(([text]) => text));
 });
 
-stop.addEventListener("click", () => finish(send("/stop", newID())));
+stop.addEventListener("click", () => finish(send({ text: "/stop" })));
 
-// The list of choices below the box: Up and Down choose, Tab or Enter takes the chosen one,
-// Escape closes it.
-let chosen = -1;
-let asked = 0; // the newest question to the bot: the answer to an older one is too late
-
-function hide() {
-  choices.hidden = true;
-  choices.replaceChildren();
-  chosen = -1;
-  asked++;
-  box.removeAttribute("aria-activedescendant");
+function measure(usage) {
+  const percent = Math.round(100 * usage.used_tokens / usage.max_tokens);
+  gauge.hidden = false;
+  gauge.querySelector("meter").value = percent;
+  gauge.querySelector("span").textContent = percent + " %";
 }
 
-function show(list) {
-  hide();
-  for (const [i, choice] of list.entries()) {
-    const li = document.createElement("li");
-    li.id = "choice-" + i;
-    li.setAttribute("role", "option");
-    li.textContent = choice.label;
-    li.addEventListener("mousedown", (e) => { e.preventDefault(); take(choice); });
-    li.take = () => take(choice);
-    choices.append(li);
+// here calls a handler with the events of this chat.
+const here = (handler) => (event) => { if (event.conversation === conversation) handler(event); };
+
+function start() {
+  for (const one of said.children) {
+    one.source = one.outerHTML;
+    dress(one);
   }
-  choices.hidden = list.length === 0;
+  offerTools();
+  watch("/api/events?kinds=reply,turn,approval,usage,memory,compaction", {
+    reply: here((reply) => {
+      follow(() => {
+        writing.hidden = reply.state !== "writing";
+        const shown = writing.lastElementChild;
+        if (reply.html) shown.innerHTML = reply.html; // made by our own server, which escapes everything
+        else shown.textContent = reply.text ?? "";
+      });
+      if (reply.state === "sent") read();
+    }),
+    turn: (turn) => {
+      refreshRooms();
+      if (turn.conversation !== conversation) return;
+      if (turn.state !== "changed") busy(turn.state === "started");
+      read();
+    },
+    approval: here(read), memory: here(read), compaction: here((c) => { if (c.state !== "running") read(); }), usage: here(measure),
+    reset: async () => {
+      refreshRooms();
+      if (await read()) busy(isAnswering());
+    },
+  });
+  form.hidden = false;
+  busy(isAnswering());
+  grow();
+  scrollTo(0, document.body.scrollHeight);
 }
-
-function take(choice) {
-  box.value = choice.text;
-  hide();
-  box.focus();
-  offer();
-}
-
-function choose(step) {
-  const all = [...choices.children];
-  all[chosen]?.removeAttribute("aria-selected");
-  chosen = (chosen + step + all.length) % all.length;
-  all[chosen].setAttribute("aria-selected", "true");
-  all[chosen].scrollIntoView({ block: "nearest" });
-  box.setAttribute("aria-activedescendant", all[chosen].id);
-}
-
-// offer shows the commands that begin with what is typed, or what an argument may be.
-async function offer() {
-  const name = box.value.match(/^\/([a-z]*)$/i);
-  if (name) {
-    show(commands.filter((c) => c.name.startsWith(name[1].toLowerCase()))
-      .map((c) => ({ label: "/" + c.usage + "  " + c.help, text: "/" + c.name + " " })));
-    return;
-  }
-  const line = box.value.match(/^(\/([a-z]+)\s+(?:\S+\s+)*?)(\S*)$/i);
-  const command = line && commands.find((c) => c.name === line[2].toLowerCase());
-  const before = line ? line[1].trim().split(/\s+/).length - 1 : 0; // arguments before this one
-  hide();
-  if (!command || command.suggests !== String(before)) return;
-  const mine = asked;
-  const from = new URL(location.pathname + "/suggest", location.href);
-  from.search = new URLSearchParams({ command: command.name, typed: line[3] });
-  const answer = await fetch(from, { headers: { Accept: "application/json" } }).catch(() => null);
-  if (!answer?.ok || mine !== asked) return;
-  const found = await answer.json();
-  if (mine === asked) show(found.map((c) => ({ label: c.Label, text: line[1] + c.Value + " " })));
-}
-
-box.addEventListener("input", offer);
-box.addEventListener("blur", hide);
-box.addEventListener("keydown", (e) => {
-  const open = !choices.hidden;
-  if (open && (e.key === "ArrowDown" || e.key === "ArrowUp")) {
-    e.preventDefault();
-    choose(e.key === "ArrowDown" ? 1 : chosen < 0 ? 0 : -1);
-  } else if (open && (e.key === "Tab" || e.key === "Enter" && chosen >= 0)) {
-    e.preventDefault();
-    choices.children[Math.max(chosen, 0)].take();
-  } else if (e.key === "Enter" && !e.shiftKey && !e.isComposing && e.keyCode !== 229) { // 229: Safari's form of isComposing
-    e.preventDefault();
-    form.requestSubmit();
-  } else if (e.key === "Escape") {
-    hide();
-  }
-});
-
-watch("/api/events?conversation=" + encodeURIComponent(said.dataset.conversation), {
-  reply: (reply) => {
-    follow(() => {
-      writing.hidden = reply.state !== "writing";
-      writing.querySelector(".text").textContent = reply.text || "";
-    });
-    if (reply.state === "sent") read();
-  },
-  turn: (turn) => { busy(turn.state === "started"); read(); },
-  approval: read, reset: async () => { if (await read()) busy(isAnswering()); },
-});
-form.hidden = false;
-busy(isAnswering());
-scrollTo(0, document.body.scrollHeight);
+document.addEventListener("DOMContentLoaded", start); // once the other scripts of the chat are here
