@@ -113,7 +113,7 @@ func (h *Hub) Suggest(ctx context.Context, name string, who access.Person, of, t
 	if records == nil {
 		return nil, err
 	}
-	return cmd.Suggest(ctx, records, typed)
+	return cmd.Suggest(ctx, command.Typing{Records: records, Text: typed, Models: h.suggestedModels(records)})
 }
 
 // newCall returns a call by a person in a conversation, without a command.
@@ -157,7 +157,7 @@ func (h commandHost) Setup(ctx context.Context) (command.Setup, error) {
 
 func (h commandHost) SettingsChanged() { h.hub.rereadSettings(h.c.records) }
 
-func (h commandHost) ToolsChanged() {
+func (h commandHost) AgentChanged() {
 	h.c.inbox.post(h.c.reread)
 	h.hub.postThreads(h.c.name, (*conversation).reread)
 }

@@ -133,6 +133,7 @@ func (t *turn) run(ctx context.Context, settings compactor.Patch) error {
 	}
 	t.policy.override(t.loop, settings)
 	defer t.policy.override(t.loop, nil)
+	t.notifyRefused(t.life)
 	t.notifyShortened(t.life)
 	t.addContext(ctx)
 	return t.attempts(ctx)

@@ -1,0 +1,142 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"cairn/channel/report"
+	"cairn/channel/sentences"
+	"cairn/llm"
+	"cairn/store"
+)
+
+// /model: which model answers, and which one people want.
+
+// Models are the models that may answer in a conversation.
+type Models struct {
+	Own      llm.Model       // of the agent in the settings
+	Answers  llm.Model       // while its server works: Own, or one of Choices
+	Choices  []Model         // that may take its place
+	Chosen   store.Override  // what people chose, by its name; without a value: nothing
+	Refused  bool            // the settings do not allow it any more, so Own answers
+	Fallback *report.StandIn // which other model answers now; nil: none
+}
+
+// Model is a model that people may choose.
+type Model struct {
+	Name  string // in the settings
+	Model llm.Model
+}
+
+// at returns the index of the choice with a name; -1 if there is none.
+func (m Models) at(name string) int {
+	return slices.IndexFunc(m.Choices, func(c Model) bool { return strings.EqualFold(c.Name, name) })
+}
+
+// runModel shows which model answers and which may be chosen, or chooses one.
+func runModel(ctx context.Context, c *Call) (Answer, error) {
+	models, err := c.Conversation.Models(ctx)
+	switch {
+	case err != nil:
+		return Answer{}, err
+	case c.Args != "":
+		return chooseModel(ctx, c, models)
+	}
+	return listModels(ctx, c, models), nil
+}
+
+func listModels(ctx context.Context, c *Call, models Models) Answer {
+	names := namesWithWindows(ctx, models)
+	now := 0 // index of the one that answers
+	if models.Answers != models.Own {
+		now = 1 + slices.IndexFunc(models.Choices, func(m Model) bool { return m.Model == models.Answers })
+	}
+	answer := Answer{Text: c.Speaker.Sayf("%s answers here.", names[now])}
+	if models.Refused {
+		answer.Text += " " + c.Speaker.Sayf("My settings file no longer allows %s, which %s chose.", models.Chosen.Value, c.chooser(models.Chosen))
+	} else if now > 0 {
+		answer.Text += " " + c.Speaker.Sayf("%s chose it.", c.chooser(models.Chosen))
+	}
+	if models.Fallback != nil {
+		answer.Text += "\n" + models.Fallback.Text(c.Speaker)
+	}
+	if len(models.Choices) == 0 {
+		answer.Text += "\n" + c.Speaker.Sayf("No other model may be chosen: the setting %s in my settings file lists none.", "`models`")
+		return answer
+	}
+	answer.Text += "\n" + c.Speaker.Sayf("`/model NAME` chooses a model for this conversation, from the next message on; `/model %s` goes back:", resetValue)
+	for i, name := range names {
+		line := resetValue
+		if i == 0 {
+			name = c.Speaker.Sayf("%s, the default", name)
+		} else if line = models.Choices[i-1].Name; models.Choices[i-1].Model == models.Own {
+			continue
+		}
+		if i == now {
+			name = c.Speaker.Sayf("%s: answers here", name)
+		}
+		answer.Items = append(answer.Items, name)
+		answer.Lines = append(answer.Lines, "/model "+line)
+	}
+	return answer
+}
+
+// chooser returns who chose a model.
+func (c *Call) chooser(chosen store.Override) string {
+	if chosen.By == "" {
+		return c.Speaker.Sayf("somebody")
+	}
+	return chosen.By
+}
+
+// namesWithWindows returns the names of the agent's own model and of the choices: "qwen3 (32k)". Their servers are asked in parallel, and only once.
+func namesWithWindows(ctx context.Context, models Models) []string {
+	names := make([]string, 1+len(models.Choices))
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		window := models.Own.Window(ctx) // before the name: if no setting names a model, this chooses one
+		names[0] = report.NameOf(models.Own.Name(), window.Tokens)
+	})
+	for i, m := range models.Choices {
+		asking.Go(func() { names[i+1] = report.NameOf(m.Name, m.Model.Window(ctx).Tokens) })
+	}
+	asking.Wait()
+	return names
+}
+
+// chooseModel chooses a model for the conversation.
+func chooseModel(ctx context.Context, c *Call, models Models) (Answer, error) {
+	name := ""
+	model := models.Own
+	i := models.at(c.Args)
+	switch {
+	case !c.Rules.Trusts(c.Records.Name(), c.Who):
+		return Answer{}, denial("In a direct message, the owners and managers named in my settings file decide which model answers.")
+	case i >= 0:
+		name = models.Choices[i].Name
+		model = models.Choices[i].Model
+	case !strings.EqualFold(c.Args, resetValue) && !strings.EqualFold(c.Args, models.Own.Name()):
+		return Answer{}, sentences.NewProblem(c.Speaker.Translate(fmt.Sprintf("There is no model named %q to choose.", c.Args)) + c.Speaker.Sayf(" /model lists them."))
+	}
+	if err := c.Records.Settings().SetModel(ctx, name, c.Who.Typist()); err != nil {
+		return Answer{}, err
+	}
+	c.Log.Info("channel_model_chosen", "model", name, "by", c.Who.ID)
+	c.Conversation.AgentChanged()
+	window := model.Window(ctx)
+	return Answer{Text: c.Speaker.Sayf("From the next message on, %s answers here.", report.NameOf(model.Name(), window.Tokens))}, nil
+}
+
+// suggestModels offers the models that contain what was typed, and the way back.
+func suggestModels(ctx context.Context, typing Typing) (all []Choice, err error) {
+	names, err := typing.Models(ctx)
+	for _, name := range append(names, resetValue) {
+		if len(all) < maxChoices && strings.Contains(strings.ToLower(name), strings.ToLower(strings.TrimSpace(typing.Text))) {
+			all = append(all, Choice{Label: name, Value: name})
+		}
+	}
+	return all, err
+}
