@@ -5,8 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
+	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/channel/report"
 	"cairn/llm"
@@ -78,21 +78,58 @@ func (a Agent) describe(now report.Context) report.Context {
 	return now
 }
 
+// models returns which models may answer in place of the agent's own, and which does.
+func (a Agent) models() command.Models {
+	own := a.Model
+	if a.choice.own != nil {
+		own = a.choice.own
+	}
+	m := command.Models{Own: own, Answers: a.Model, Chosen: a.choice.Override, Refused: a.choice.isRefused(), Fallback: a.StandIn()}
+	for _, c := range a.Choices {
+		m.Choices = append(m.Choices, command.Model{Name: c.Name, Model: c.Model})
+	}
+	return m
+}
+
 // Models returns which models may answer in the conversation, as the settings and the records are now.
 func (h commandHost) Models(ctx context.Context) (command.Models, error) {
-	agent, err := h.c.agents().Of(ctx, h.c.records)
+	return modelsIn(ctx, h.hub, h.c.records)
+}
+
+func modelsIn(ctx context.Context, h *Hub, records *store.Conversation) (command.Models, error) {
+	agent, err := h.agents().Of(ctx, records)
 	if err != nil {
 		return command.Models{}, err
 	}
-	own := agent.Model
-	if agent.choice.own != nil {
-		own = agent.choice.own
+	return agent.models(), nil
+}
+
+// ChooseModel chooses a model for a conversation, as /model does; "default" is the agent's own.
+func ChooseModel(ctx context.Context, o Operator, conversation, model string, by access.Person) error {
+	records, agent, err := o.find(ctx, conversation)
+	if err == nil {
+		_, err = command.SetModel(ctx, records, agent.models(), model, by)
 	}
-	m := command.Models{Own: own, Answers: agent.Model, Chosen: agent.choice.Override, Refused: agent.choice.isRefused(), Fallback: agent.StandIn()}
-	for _, c := range agent.Choices {
-		m.Choices = append(m.Choices, command.Model{Name: c.Name, Model: c.Model})
+	if err == nil {
+		o.hub.rereadAgent(records)
 	}
-	return m, nil
+	return err
+}
+
+// ChoicesIn returns the names with which ChooseModel chooses a model in a conversation, and the one that is chosen; none: no model may be chosen.
+func ChoicesIn(ctx context.Context, o Operator, conversation string) (names []string, chosen string, err error) {
+	_, agent, err := o.find(ctx, conversation)
+	m := agent.models()
+	if m.Refused {
+		m.Chosen.Value = ""
+	}
+	return m.Names(), cmp.Or(m.Chosen.Value, "default"), err
+}
+
+// rereadAgent has a conversation and its threads read which tools and which model they have, before their next turns.
+func (h *Hub) rereadAgent(records *store.Conversation) {
+	h.post(records.Name(), (*conversation).reread)
+	h.postThreads(records.Name(), (*conversation).reread)
 }
 
 const choicePrefix = "model-" // starts the ids of notices of choices that the settings do not allow any more
@@ -111,15 +148,4 @@ func (t *turn) notifyRefused(ctx context.Context) {
 	t.log.Warn("chosen_model_refused", "model", chosen.Value, "hint", "/model, or models under [llm] or [[agents]]")
 	t.sender.try(ctx, id, fmt.Sprintf("(My settings file no longer allows the model %s, which was chosen here. %s answers. /model shows the others.)",
 		chosen.Value, t.agent.Model.Name()))
-}
-
-// suggestedModels returns the names under which people may choose a model in a conversation.
-func (h *Hub) suggestedModels(records *store.Conversation) func(ctx context.Context) ([]string, error) {
-	return func(ctx context.Context) (names []string, err error) {
-		agent, err := h.agents().Of(ctx, records)
-		for _, c := range agent.Choices {
-			names = append(names, strings.TrimSpace(c.Name))
-		}
-		return names, err
-	}
 }

@@ -74,6 +74,7 @@ type rigOptions struct {
 	hosts     []string
 	window    int // of the model; 0: 8000
 	tools     channel.Toolbox
+	choices   []channel.Choice
 	mcpWrites bool
 	says      string // the model; empty: "Noted."
 	model     func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
@@ -105,7 +106,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	policy.KeepFirst = 0
 	agent := channel.Agent{
 		ID: "cairn", Model: &llmtest.Model{Tokens: cmp.Or(o.window, 8000), Func: o.model},
-		Policy: func() compactor.Policy { return policy }, Toolbox: o.tools, ToolServers: []string{"calc"},
+		Policy: func() compactor.Policy { return policy }, Toolbox: o.tools, ToolServers: []string{"calc"}, Choices: o.choices,
 	}
 	settings := config.Default()
 	settings.Agents[0].MaxOutputTokens = 500

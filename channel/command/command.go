@@ -75,7 +75,7 @@ func (c Command) Suggest(ctx context.Context, typing Typing) ([]Choice, error) {
 type Typing struct {
 	Text    string
 	Records *store.Conversation
-	Models  func(ctx context.Context) ([]string, error) // that /model may choose
+	Models  func(ctx context.Context) (Models, error)
 }
 
 // maxChoices is the most choices that Discord shows.

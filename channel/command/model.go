@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"cairn/channel/access"
 	"cairn/channel/report"
 	"cairn/channel/sentences"
 	"cairn/llm"
@@ -29,11 +30,6 @@ type Models struct {
 type Model struct {
 	Name  string // in the settings
 	Model llm.Model
-}
-
-// at returns the index of the choice with a name; -1 if there is none.
-func (m Models) at(name string) int {
-	return slices.IndexFunc(m.Choices, func(c Model) bool { return strings.EqualFold(c.Name, name) })
 }
 
 // runModel shows which model answers and which may be chosen, or chooses one.
@@ -107,33 +103,51 @@ func namesWithWindows(ctx context.Context, models Models) []string {
 	return names
 }
 
-// chooseModel chooses a model for the conversation.
 func chooseModel(ctx context.Context, c *Call, models Models) (Answer, error) {
-	name := ""
-	model := models.Own
-	i := models.at(c.Args)
-	switch {
-	case !c.Rules.Trusts(c.Records.Name(), c.Who):
+	if !c.Rules.Trusts(c.Records.Name(), c.Who) {
 		return Answer{}, denial("In a direct message, the owners and managers named in my settings file decide which model answers.")
-	case i >= 0:
-		name = models.Choices[i].Name
-		model = models.Choices[i].Model
-	case !strings.EqualFold(c.Args, resetValue) && !strings.EqualFold(c.Args, models.Own.Name()):
-		return Answer{}, sentences.NewProblem(c.Speaker.Translate(fmt.Sprintf("There is no model named %q to choose.", c.Args)) + c.Speaker.Sayf(" /model lists them."))
 	}
-	if err := c.Records.Settings().SetModel(ctx, name, c.Who.Typist()); err != nil {
+	model, err := SetModel(ctx, c.Records, models, c.Args, c.Who)
+	if p, ok := sentences.ProblemOf(err); ok {
+		return Answer{}, sentences.NewProblem(c.Speaker.Translate(p.Text) + c.Speaker.Sayf(" /model lists them."))
+	}
+	if err != nil {
 		return Answer{}, err
 	}
-	c.Log.Info("channel_model_chosen", "model", name, "by", c.Who.ID)
 	c.Conversation.AgentChanged()
 	window := model.Window(ctx)
 	return Answer{Text: c.Speaker.Sayf("From the next message on, %s answers here.", report.NameOf(model.Name(), window.Tokens))}, nil
 }
 
+// SetModel chooses one of the models for a conversation, by its name or resetValue, and returns it. Its error is a sentences.Problem if there
+// is no such model. The conversation does not notice the change by itself.
+func SetModel(ctx context.Context, records *store.Conversation, models Models, name string, by access.Person) (llm.Model, error) {
+	to := Model{Model: models.Own}
+	i := slices.IndexFunc(models.Choices, func(c Model) bool { return strings.EqualFold(c.Name, name) })
+	switch {
+	case i >= 0:
+		to = models.Choices[i]
+	case !strings.EqualFold(name, resetValue) && !strings.EqualFold(name, models.Own.Name()):
+		return nil, sentences.NewProblem(fmt.Sprintf("There is no model named %q to choose.", name))
+	}
+	return to.Model, records.Settings().SetModel(ctx, to.Name, by.Typist())
+}
+
+// Names returns what may follow /model: the names of the choices, and the way back; none if there are no choices.
+func (m Models) Names() (names []string) {
+	for _, c := range m.Choices {
+		names = append(names, c.Name)
+	}
+	if len(names) > 0 {
+		names = append(names, resetValue)
+	}
+	return names
+}
+
 // suggestModels offers the models that contain what was typed, and the way back.
 func suggestModels(ctx context.Context, typing Typing) (all []Choice, err error) {
-	names, err := typing.Models(ctx)
-	for _, name := range append(names, resetValue) {
+	models, err := typing.Models(ctx)
+	for _, name := range models.Names() {
 		if len(all) < maxChoices && strings.Contains(strings.ToLower(name), strings.ToLower(strings.TrimSpace(typing.Text))) {
 			all = append(all, Choice{Label: name, Value: name})
 		}
