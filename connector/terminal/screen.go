@@ -11,6 +11,7 @@ import (
 
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 const (
@@ -22,9 +23,10 @@ const (
 
 // Messages to the screen, besides below.
 type (
-	waitMsg struct{} // an answer is pending
-	quitMsg struct{} // the screen should close
-	tickMsg string   // the status
+	waitMsg   struct{} // an answer is pending
+	quitMsg   struct{} // the screen should close
+	tickMsg   struct{} // time has passed
+	statusMsg string
 )
 
 // entry is a typed line, and the form in which the screen shows it.
@@ -47,13 +49,15 @@ type screen struct {
 	below      below
 	since      time.Time // when waiting for the next answer started; zero: that is not known yet
 	ticking    bool
-	lastStatus string // result of the last status call
-	note       string // why a key had no effect
+	asking     bool   // status runs
+	lastStatus string // its last result
+	note       string // why a key had no effect, or what another does
 	leaving    bool
+	left       chan struct{} // closed once it leaves
 }
 
 func newScreen(kept *history, lines chan<- entry, waiting *atomic.Int64) *screen {
-	s := &screen{lines: lines, waiting: waiting, history: kept, width: 80, height: 24}
+	s := &screen{lines: lines, waiting: waiting, history: kept, width: 80, height: 24, left: make(chan struct{})}
 	s.says = func(text string) string { return text }
 	s.draws = func(tea.View) {}
 	s.input = textarea.New()
@@ -95,15 +99,19 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case quitMsg:
 		s.leaving = true
+		close(s.left)
 		return s, tea.Quit
 	case waitMsg:
 		s.since = time.Now()
+		s.lastStatus = "" // of an earlier answer
 		if !s.ticking {
 			return s, s.tick()
 		}
 	case tickMsg:
-		s.lastStatus = string(m)
 		return s, s.tick()
+	case statusMsg:
+		s.asking = false
+		s.lastStatus = string(m)
 	case tea.PasteMsg:
 		s.insert(m.Content)
 	case tea.KeyPressMsg:
@@ -113,16 +121,27 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	return s, nil
 }
 
-// tick advances the waiting indicator, and asks for the status.
+// tick advances the waiting indicator, and asks for the status, which may take longer than a tick.
 func (s *screen) tick() tea.Cmd {
-	s.ticking = s.waiting.Load() > 0
+	s.ticking = s.waiting.Load() > 0 && !s.leaving
 	if !s.ticking {
 		return nil
 	}
 	if s.since.IsZero() {
 		s.since = time.Now()
 	}
-	return tea.Tick(tickEvery, func(time.Time) tea.Msg { return tickMsg(s.status()) })
+	next := func() tea.Msg {
+		select {
+		case <-time.After(tickEvery):
+		case <-s.left:
+		}
+		return tickMsg{}
+	}
+	if s.asking {
+		return next
+	}
+	s.asking = true
+	return tea.Batch(next, func() tea.Msg { return statusMsg(s.status()) })
 }
 
 func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
@@ -150,6 +169,8 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		s.enter()
 	case "alt+enter", "shift+enter", "ctrl+j":
 		s.input.InsertString("\n")
+	case "ctrl+o":
+		s.openPastes()
 	case "tab": // nothing to complete
 	case "up":
 		if s.input.Line() > 0 || !s.recall(1) {
@@ -228,7 +249,19 @@ func (s *screen) set(text string) {
 // insert inserts text at the cursor, as a placeholder if it is long.
 func (s *screen) insert(text string) {
 	s.menu = menu{}
-	s.input.InsertString(strings.ReplaceAll(s.pastes.fold(text), "\t", typedTab))
+	folded := s.pastes.fold(text)
+	if folded != text && s.pastes.expand(folded) != folded {
+		s.note = s.says("Ctrl-O opens pasted text.")
+	}
+	s.input.InsertString(strings.ReplaceAll(folded, "\t", typedTab))
+}
+
+// openPastes puts the texts of the placeholders into the input, to be edited.
+func (s *screen) openPastes() {
+	if text := s.pastes.expand(s.typed()); text != s.typed() {
+		s.input.Reset()
+		s.input.InsertString(strings.ReplaceAll(text, "\t", typedTab))
+	}
 }
 
 // typedTab replaces a tab in the input, which would make spaces of it. It is a noncharacter: no text has it.
@@ -279,10 +312,7 @@ func (s *screen) rowsAboveInput() (rows []string) {
 }
 
 func (s *screen) dimmed(text string) string {
-	if runes := []rune(text); len(runes) > s.width-1 {
-		text = string(runes[:max(s.width-2, 0)]) + "…"
-	}
-	return styled(dim, text)
+	return styled(dim, ansi.Truncate(text, s.width-1, "…"))
 }
 
 // tail returns the last rows of the output, at most limit.

@@ -16,8 +16,8 @@ import (
 	"cairn/testkit/llmtest"
 )
 
-// narrow makes the display narrower, as terminals do that break long rows: what is on it is written again, and wraps.
-func (k *keyboard) narrow(columns int) {
+// resize gives the display another width, as terminals do that break long rows: what is on it is written again, and wraps.
+func (k *keyboard) resize(columns int) {
 	before := k.screen.String()
 	k.screen.terminal.Resize(columns, screenRows)
 	_, _ = k.screen.terminal.Write([]byte("\x1b[H\x1b[2J" + strings.ReplaceAll(before, "\n", "\r\n")))
@@ -37,7 +37,7 @@ func TestNarrowTerminalShowsTheInputOnce(t *testing.T) {
 		{17, "> hello\nyou said hello\n\n> a line that is\n  half typed"},
 		{30, "> hello\nyou said hello\n\n> a line that is half typed"},
 	} {
-		k.narrow(step.columns)
+		k.resize(step.columns)
 		k.screen.until(t, step.want, func(screen string) bool { return strings.HasSuffix(screen, step.want) })
 	}
 	k.typed(t, "\x03")
