@@ -295,4 +295,9 @@ func TestWaitingTimeIsShownOnceItRuns(t *testing.T) {
 	check.Len(t, "rows", s.rowsAboveInput(), 0)
 	s.Update(waitMsg{})
 	check.EqualAll(t, "rows", s.rowsAboveInput(), []string{styled(dim, "· < 1 s")})
+	s.since = s.since.Add(-3 * time.Second)
+	s.Update(tickMsg{}) // while the status is not known
+	check.EqualAll(t, "rows", s.rowsAboveInput(), []string{styled(dim, "· 3 s")})
+	s.Update(statusMsg("thinking"))
+	check.EqualAll(t, "rows", s.rowsAboveInput(), []string{styled(dim, "· 3 s · thinking")})
 }

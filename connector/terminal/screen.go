@@ -258,10 +258,14 @@ func (s *screen) insert(text string) {
 
 // openPastes puts the texts of the placeholders into the input, to be edited.
 func (s *screen) openPastes() {
-	if text := s.pastes.expand(s.typed()); text != s.typed() {
-		s.input.Reset()
-		s.input.InsertString(strings.ReplaceAll(text, "\t", typedTab))
+	text := s.pastes.expand(s.typed())
+	if text == s.typed() {
+		return
 	}
+	s.input.Reset()
+	s.input.InsertString(strings.ReplaceAll(text, "\t", typedTab))
+	_ = s.input.View()  // it scrolls only within what it has drawn
+	s.input.MoveToEnd() // so that the cursor is visible
 }
 
 // typedTab replaces a tab in the input, which would make spaces of it. It is a noncharacter: no text has it.
@@ -283,7 +287,7 @@ func (s *screen) view() tea.View {
 	above := s.rowsAboveInput()
 	input := strings.ReplaceAll(s.input.View(), typedTab, "→")
 	room := s.height - rowsAtOnce - 1 - strings.Count(input, "\n") - len(above)
-	rows := append(tail(s.below, room), above...)
+	rows := append(tail(s.below, room, s.width-1), above...)
 	v := tea.NewView(strings.Join(append(rows, input), "\n"))
 	v.Cursor = s.input.Cursor()
 	if v.Cursor != nil {
@@ -315,12 +319,17 @@ func (s *screen) dimmed(text string) string {
 	return styled(dim, ansi.Truncate(text, s.width-1, "…"))
 }
 
-// tail returns the last rows of the output, at most limit.
-func tail(output below, limit int) []string {
+// tail returns the last rows of the output, at most limit. They may have been made for a wider terminal: what does not fit is left out, as
+// Bubble Tea would, because resized must know what was drawn.
+func tail(output below, limit, width int) []string {
 	text := strings.Trim(output.unfinished+"\n"+output.queued, "\n")
 	if text == "" || limit < 1 {
 		return nil
 	}
 	rows := strings.Split(text, "\n")
-	return rows[max(len(rows)-limit, 0):]
+	rows = rows[max(len(rows)-limit, 0):]
+	for i, row := range rows {
+		rows[i] = ansi.Truncate(row, width, "")
+	}
+	return rows
 }
