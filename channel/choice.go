@@ -110,10 +110,12 @@ func ChooseModel(ctx context.Context, o Operator, conversation, model string, by
 	if err == nil {
 		_, err = command.SetModel(ctx, records, agent.models(), model, by)
 	}
-	if err == nil {
-		o.hub.rereadAgent(records)
+	if err != nil {
+		return err
 	}
-	return err
+	o.hub.rereadAgent(records)
+	o.hub.o.Log.Info("channel_model_chosen", "conversation", conversation, "model", model, "by", by.ID)
+	return nil
 }
 
 // ChoicesIn returns the names with which ChooseModel chooses a model in a conversation, and the one that is chosen; none: no model may be chosen.

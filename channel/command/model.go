@@ -64,18 +64,18 @@ func listModels(ctx context.Context, c *Call, models Models) Answer {
 		return answer
 	}
 	answer.Text += "\n" + c.Speaker.Sayf("`/model NAME` chooses a model for this conversation, from the next message on; `/model %s` goes back:", resetValue)
-	for i, name := range names {
-		line := resetValue
-		if i == 0 {
-			name = c.Speaker.Sayf("%s, the default", name)
-		} else if line = models.Choices[i-1].Name; models.Choices[i-1].Model == models.Own {
+	choices := append([]Model{{resetValue, models.Own}}, models.Choices...)
+	names[0] = c.Speaker.Sayf("%s, the default", names[0])
+	for i, choice := range choices {
+		if i > 0 && choice.Model == models.Own {
 			continue
 		}
+		name := names[i]
 		if i == now {
 			name = c.Speaker.Sayf("%s: answers here", name)
 		}
 		answer.Items = append(answer.Items, name)
-		answer.Lines = append(answer.Lines, "/model "+line)
+		answer.Lines = append(answer.Lines, "/model "+choice.Name)
 	}
 	return answer
 }
@@ -114,6 +114,7 @@ func chooseModel(ctx context.Context, c *Call, models Models) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
+	c.Log.Info("channel_model_chosen", "model", model.Name(), "by", c.Who.ID)
 	c.Conversation.AgentChanged()
 	window := model.Window(ctx)
 	return Answer{Text: c.Speaker.Sayf("From the next message on, %s answers here.", report.NameOf(model.Name(), window.Tokens))}, nil

@@ -4,7 +4,6 @@
 package terminal
 
 import (
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -18,7 +17,6 @@ const (
 	maxTyped    = 100 // typed lines that wait to be handled
 	inputRows   = 8   // visible rows of the input
 	promptWidth = 2
-	tickEvery   = 500 * time.Millisecond
 )
 
 // Messages to the screen, besides below.
@@ -119,29 +117,6 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 		return s, s.key(m)
 	}
 	return s, nil
-}
-
-// tick advances the waiting indicator, and asks for the status, which may take longer than a tick.
-func (s *screen) tick() tea.Cmd {
-	s.ticking = s.waiting.Load() > 0 && !s.leaving
-	if !s.ticking {
-		return nil
-	}
-	if s.since.IsZero() {
-		s.since = time.Now()
-	}
-	next := func() tea.Msg {
-		select {
-		case <-time.After(tickEvery):
-		case <-s.left:
-		}
-		return tickMsg{}
-	}
-	if s.asking {
-		return next
-	}
-	s.asking = true
-	return tea.Batch(next, func() tea.Msg { return statusMsg(s.status()) })
 }
 
 func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
@@ -299,14 +274,7 @@ func (s *screen) view() tea.View {
 // rowsAboveInput returns the rows between the output and the input.
 func (s *screen) rowsAboveInput() (rows []string) {
 	if s.waiting.Load() > 0 && !s.since.IsZero() && s.below.unfinished == "" {
-		text := "· < 1 s"
-		if seconds := int(time.Since(s.since).Seconds()); seconds > 0 {
-			text = fmt.Sprintf("· %d s", seconds)
-		}
-		if s.lastStatus != "" {
-			text += " · " + s.lastStatus
-		}
-		rows = append(rows, s.dimmed(text))
+		rows = append(rows, s.waitingRow())
 	}
 	rows = append(rows, s.menuRows()...)
 	if s.note != "" {
@@ -317,19 +285,4 @@ func (s *screen) rowsAboveInput() (rows []string) {
 
 func (s *screen) dimmed(text string) string {
 	return styled(dim, ansi.Truncate(text, s.width-1, "…"))
-}
-
-// tail returns the last rows of the output, at most limit. They may have been made for a wider terminal: what does not fit is left out, as
-// Bubble Tea would, because resized must know what was drawn.
-func tail(output below, limit, width int) []string {
-	text := strings.Trim(output.unfinished+"\n"+output.queued, "\n")
-	if text == "" || limit < 1 {
-		return nil
-	}
-	rows := strings.Split(text, "\n")
-	rows = rows[max(len(rows)-limit, 0):]
-	for i, row := range rows {
-		rows[i] = ansi.Truncate(row, width, "")
-	}
-	return rows
 }
