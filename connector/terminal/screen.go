@@ -17,6 +17,7 @@ const (
 	maxTyped    = 100 // typed lines that wait to be handled
 	inputRows   = 8   // visible rows of the input
 	promptWidth = 2
+	maxOpened   = 5000 // lines of a text to edit: each key takes longer the more there are, and the input keeps 10 000
 )
 
 // Messages to the screen, besides below.
@@ -88,6 +89,7 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 		if m.Width > promptWidth && m.Height > 0 {
 			s.width = m.Width
 			s.height = m.Height
+			s.input.MaxHeight = min(inputRows, max(m.Height/2, 1)) // the rest is for what is above
 			s.input.SetWidth(m.Width)
 		}
 	case below:
@@ -234,7 +236,11 @@ func (s *screen) insert(text string) {
 // openPastes puts the texts of the placeholders into the input, to be edited.
 func (s *screen) openPastes() {
 	text := s.pastes.expand(s.typed())
-	if text == s.typed() {
+	switch {
+	case text == s.typed():
+		return
+	case strings.Count(text, "\n") >= maxOpened:
+		s.note = s.says("This text is too long to be edited here. It is sent whole.")
 		return
 	}
 	s.input.Reset()

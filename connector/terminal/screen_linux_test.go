@@ -85,6 +85,14 @@ func TestRowsFitTheScreen(t *testing.T) {
 		s.width = width
 		check.Equal(t, "a row of the menu", s.menuRows()[0], styled(dim, want))
 	}
+	s.set(strings.Repeat("row\n", pasteRows))
+	s.openPastes()
+	s.note = ""
+	for height, want := range map[int]int{24: inputRows, 10: 5, 1: 1} {
+		s.Update(tea.WindowSizeMsg{Width: 40, Height: height})
+		rows := strings.Split(s.view().Content, "\n")
+		check.Equal(t, "rows of the input", len(rows), want)
+	}
 	s.width = 12
 	check.Equal(t, "wide characters", s.dimmed("考えています考えています"), styled(dim, "考えていま…"))
 }
@@ -172,4 +180,19 @@ func TestPastesOpen(t *testing.T) {
 	k.typed(t, "\r")
 	check.Require(t, check.Soon(func() bool { return len(model.Requests()) == 1 }), "it is not sent")
 	check.Equal(t, "prompt", lastWords(model.Requests()[0]), "see: "+strings.Repeat("\trow\n", pasteRows)+"end.")
+}
+
+func TestTooLongToOpen(t *testing.T) {
+	var waiting atomic.Int64
+	lines := make(chan entry, 1)
+	s := newScreen(&history{}, lines, &waiting)
+	text := strings.Repeat("row\n", 2*maxOpened+1) // more than the input keeps
+	s.insert(text)
+	s.openPastes()
+	check.Contains(t, "the note", s.note, "too long to be edited")
+	s.enter()
+	check.That(t, (<-lines).text == text, "it is not sent whole")
+	s.insert(strings.Repeat("row\n", maxOpened-1))
+	s.openPastes()
+	check.Equal(t, "rows that are open", s.input.LineCount(), maxOpened)
 }
