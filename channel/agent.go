@@ -23,6 +23,7 @@ type Agent struct {
 	Provider     string                  // who serves Model, for people: a name or a host; "": unknown
 	Model        llm.Model               // writes the answers
 	Fallback     []llm.Model             // write the answers, in this order, when Model's server fails
+	Choices      []Choice                // what people may choose in place of Model, see choice.go
 	Worker       llm.Model               // writes the summaries; nil: the extractive summarizer does all the work
 	Substitute   llm.Model               // writes summaries when Worker cannot; nil: nobody does
 	Reasoning    string                  // how hard Model thinks, one of llm.ReasoningEfforts; empty: the server's default
@@ -39,6 +40,7 @@ type Agent struct {
 
 	task    bool // it works on a task and talks to no one
 	detects bool // Language was detected
+	choice  choice
 }
 
 func (a Agent) system() string {
@@ -186,13 +188,17 @@ type Agents struct {
 	Named func(id string) (a Agent, ok bool) // for tasks; nil: no named agents
 }
 
-// Of returns the agent that answers in a conversation, with its language. In a task it is the requested agent;
+// Of returns the agent that answers in a conversation, with its language and the model that was chosen there. In a task it is the requested agent;
 // its policy layers are, from the top, those of the call, of the parent and its own. Its language is that of the
 // people's conversation above. Values that no longer make a valid policy are dropped.
 func (a Agents) Of(ctx context.Context, records *store.Conversation) (Agent, error) {
 	root, depth := store.RootOf(records.Name())
 	if depth == 0 {
-		return a.In(records.Name()).spokenIn(ctx, records)
+		agent, err := a.In(records.Name()).spokenIn(ctx, records)
+		if err != nil {
+			return agent, err
+		}
+		return agent.chosenIn(ctx, records)
 	}
 	t, err := records.Tasks().Self(ctx)
 	if err != nil {

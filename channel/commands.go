@@ -113,7 +113,8 @@ func (h *Hub) Suggest(ctx context.Context, name string, who access.Person, of, t
 	if records == nil {
 		return nil, err
 	}
-	return cmd.Suggest(ctx, records, typed)
+	models := func(ctx context.Context) (command.Models, error) { return modelsIn(ctx, h, records) }
+	return cmd.Suggest(ctx, command.Typing{Records: records, Text: typed, Models: models})
 }
 
 // newCall returns a call by a person in a conversation, without a command.
@@ -157,10 +158,7 @@ func (h commandHost) Setup(ctx context.Context) (command.Setup, error) {
 
 func (h commandHost) SettingsChanged() { h.hub.rereadSettings(h.c.records) }
 
-func (h commandHost) ToolsChanged() {
-	h.c.inbox.post(h.c.reread)
-	h.hub.postThreads(h.c.name, (*conversation).reread)
-}
+func (h commandHost) AgentChanged() { h.hub.rereadAgent(h.c.records) }
 
 func (h commandHost) Remembered(id int64, kind, content string) {
 	h.c.remembered(id, kind, content)

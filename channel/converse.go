@@ -27,10 +27,10 @@ func (t *turn) converse(ctx context.Context) (resp llm.Response, err error) {
 	if err := a.setLimit(ctx); err != nil {
 		return resp, err
 	}
-	loop := llm.Loop{
+	loop := t.progress.shown(llm.Loop{
 		Model: t.agent.Model, MaxCalls: maxCalls,
 		Request: a.request, Record: t.record, Retry: a.retry, Report: t.report, Count: t.counted, Show: a.stream,
-	}
+	})
 	resp, err = loop.Run(ctx)
 	if err == nil && a.isEmpty(resp, t.Optional) && a.left > 1 && t.task == nil { // a second request often gets an answer; the calls of a task are counted
 		loop.MaxCalls = a.left - 1

@@ -159,13 +159,24 @@ func (a Agent) StandIn() *report.StandIn {
 	if why == nil || len(a.Fallback) == 0 {
 		return nil
 	}
-	model := a.Fallback[0]
+	remedy, _ := llm.RemedyOf(why)
+	return &report.StandIn{Own: a.Model.Name(), Model: a.firstFallback().Name(), Reason: remedy.Reason, Again: llm.InMinutes(left)}
+}
+
+// answers returns the model that answers now: the agent's own, or one of the fallback.
+func (a Agent) answers() llm.Model {
+	if a.StandIn() == nil {
+		return a.Model
+	}
+	return a.firstFallback()
+}
+
+// firstFallback returns the first model of the fallback that is not failing; if all are, the first.
+func (a Agent) firstFallback() llm.Model {
 	for _, other := range a.Fallback {
 		if _, failing := llm.LearnedOf(other, nil).Rest.Why(); failing == nil {
-			model = other
-			break
+			return other
 		}
 	}
-	remedy, _ := llm.RemedyOf(why)
-	return &report.StandIn{Own: a.Model.Name(), Model: model.Name(), Reason: remedy.Reason, Again: llm.InMinutes(left)}
+	return a.Fallback[0]
 }

@@ -81,7 +81,7 @@ func (t *turn) handOver(ctx context.Context) (resp llm.Response, err error) {
 		}
 		t.attempt.stream(delta)
 	}
-	resp, err = loop.Run(ctx)
+	resp, err = t.progress.shown(loop).Run(ctx)
 	resp.Message.Native = nil // the conversation uses a different model
 	if text := strings.TrimSpace(resp.Message.Text); text != "" {
 		resp.Message.Text = name + strings.TrimPrefix(text, name)

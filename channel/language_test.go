@@ -16,6 +16,7 @@ import (
 	"cairn/llm"
 	"cairn/prompts"
 	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 )
 
 // everyCommand are uses of all commands, right and wrong ones, by a manager and by others.
@@ -33,10 +34,10 @@ var everyCommand = []struct {
 		"/stop", "/steer", "/steer tea", "/pause", "/resume", "/pause everywhere", "/pause x", "/settings", "/settings focus tea", "/settings keep_first x", "/settings keep_first 1", "/settings keep_frist 1",
 		"/settings background_threshold 2", "/settings background_threshold 70", "/settings background_threshold -5", "/settings prepare_threshold 0.9", "/settings notify x",
 		"/settings cache_ttl 48h", "/settings strategy x", "/settings timeout x", "/settings enabled x", "/settings compact_at_tokens 5", "/settings max_turns 1.5", "/settings model x",
-		"/settings keep_first", "/settings keep_first default", "/settings", "/tools", "/tools add x", "/tools remove x", "/tools x", "/allow", "/deny x", "/recap", "/new", "/new",
+		"/settings keep_first", "/settings keep_first default", "/settings", "/model", "/model x", "/model tea", "/model", "/context", "/model default", "/tools", "/tools add x", "/tools remove x", "/tools x", "/allow", "/deny x", "/recap", "/new", "/new",
 		"/context", "/summaries", "/help", "/help x", "/undo", "/undo x", "/undo 9", "/sources", "/sources 1", "/sources x", "/pin msg:9", "/forget msg:9",
 	}},
-	{ada, []string{"/compact", "/forget me", "/summaries edit 1 1 x", "/forget 1", "/memories pin 1", "/forget me yes"}},
+	{ada, []string{"/compact", "/model", "/forget me", "/summaries edit 1 1 x", "/forget 1", "/memories pin 1", "/forget me yes"}},
 }
 
 // spoken runs all commands in a conversation in a language, and returns the answers by number, and the notices.
@@ -45,6 +46,7 @@ func spoken(t *testing.T, language string, worker script) (lines, answers []stri
 	r.agent.Language = language
 	r.agent.ID = "marvin"
 	r.agent.Spawn = []string{"marvin"}
+	r.agent.Choices = []channel.Choice{{Name: "tea", Model: &llmtest.Model{Func: echo, Tokens: 9000}}}
 	r.opts.Rules = access.Rules{CallsPerHour: 500, Money: access.Money{PerDay: 1000, PerMonth: 9000, Prices: priced}}
 	r.withWorker(worker)
 	picture := r.inbound("note", false)
@@ -129,7 +131,7 @@ func argumentNames() (all string) {
 }
 
 // names are words of the test that are no sentences of the bot: of messages, people, models, files and values of settings.
-var names = strings.Fields("note word answer what is tea ada bo boss png marvin worker scripted wor low off yes extractive config toml server test general utc")
+var names = strings.Fields("note word answer what is tea ada bo boss png marvin worker scripted wor low off yes extractive config toml server test general utc script")
 
 func wordsOf(texts ...string) (all []string) {
 	for _, word := range englishWord.FindAllString(strings.ToLower(strings.Join(texts, " ")), -1) {

@@ -56,6 +56,7 @@ type runs struct {
 	err     error         // of the last try, which will be repeated; nil: it succeeded
 	panics  int           // since the child last succeeded
 	broken  bool          // something panicked: the engine is reloaded once the child has ended
+	rereads int           // how often the conversation was to be opened again, see reread
 	waiters []func() bool // see await; called until they return true or panic
 }
 

@@ -49,7 +49,7 @@ func landingButtons(of string) []Button {
 }
 
 // noticePrefixes start the ids of the bot's own notices, which answer nothing and report no failure.
-var noticePrefixes = []string{"shortened-", approvalPrefix, "cutoff-", landingPrefix, "budget-", savedPrefix, allowancePrefix, unwellPrefix}
+var noticePrefixes = []string{"shortened-", approvalPrefix, "cutoff-", landingPrefix, "budget-", savedPrefix, allowancePrefix, unwellPrefix, choicePrefix}
 
 // post puts a notice into the outbox, by an id under which it is there once. During a turn it goes where the answer goes, such as to
 // a thread. Where the bot may not write, there is none.

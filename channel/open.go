@@ -17,6 +17,7 @@ var _ compactor.Records = memory.Records{}
 
 // load opens the conversation with its current agent, or opens it again unless a summary is being written.
 func (c *conversation) load(ctx context.Context) (opened bool, err error) {
+	rereads := ask(&c.loop, func(*compactor.Compactor) int { return c.runs.rereads })
 	open, err := c.opening(ctx)
 	if err != nil {
 		return false, err
@@ -25,6 +26,9 @@ func (c *conversation) load(ctx context.Context) (opened bool, err error) {
 		opened = e == nil || !e.Busy()
 		if opened {
 			err = open()
+		}
+		if rereads != c.runs.rereads { // what it read may have changed since
+			c.rules = nil
 		}
 	})
 	return opened && err == nil, err

@@ -72,8 +72,7 @@ func (o Operator) contextIn(ctx context.Context, name string, speaker sentences.
 	if err != nil {
 		return report.Context{}, err
 	}
-	now := report.NewContext(ctx, c.status(), c.records, agent.ID, agent.Model, speaker)
-	now.Fallback = agent.StandIn()
+	now := agent.describe(report.NewContext(ctx, c.status(), c.records, agent.ID, agent.Model, speaker))
 	if made, limit := c.calls().InLastHour(); limit > 0 {
 		now.Calls = fmt.Sprintf("%d of %d in the last hour", made, limit)
 	}
@@ -164,7 +163,11 @@ func (o Operator) Agent(ctx context.Context, records *store.Conversation) (Agent
 // ModelIn returns the name and the window of the model that answers in a conversation of people, which need not exist
 // yet. It may ask the model's server.
 func ModelIn(ctx context.Context, h *Hub, conversation string) (name string, window llm.Window) {
-	model := h.o.Agent(conversation).Model
+	agent := h.o.Agent(conversation)
+	if records, err := h.o.Store.Find(ctx, conversation); err == nil { // otherwise nobody has chosen a model there
+		agent, _ = agent.chosenIn(ctx, records) // with an error, it is the agent's own
+	}
+	model := agent.answers()
 	window = model.Window(ctx) // before the name: if none is set, it chooses a model
 	return model.Name(), window
 }
@@ -297,9 +300,7 @@ func ReadContext(ctx context.Context, records *store.Conversation, agent Agent) 
 		return report.Context{}, err
 	}
 	defer engine.Close()
-	now := report.NewContext(ctx, engine.StatusReader()(), records, agent.ID, agent.Model, sentences.Speaker{})
-	now.Fallback = agent.StandIn()
-	return now, nil
+	return agent.describe(report.NewContext(ctx, engine.StatusReader()(), records, agent.ID, agent.Model, sentences.Speaker{})), nil
 }
 
 // ReadSpending reads what a conversation's models were used for; agent is the one that answers in it, all are the

@@ -79,5 +79,6 @@ func (c *conversation) awaitTools(ctx context.Context) error {
 // reread makes the conversation reopen before its next turn. Only the loop calls it.
 func (c *conversation) reread() {
 	c.rules = nil
+	c.runs.rereads++
 	c.runs.again = true
 }

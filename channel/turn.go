@@ -34,7 +34,7 @@ var (
 )
 
 // turn is one turn, from the messages that it answers to the stored reply. The child that works runs it. Other goroutines may read
-// Seq, To and step, and call cancel; the rest of what reaches it from outside is in changes.
+// Seq, To, step and progress, and call cancel; the rest of what reaches it from outside is in changes.
 type turn struct {
 	store.Turn
 	*voice
@@ -48,17 +48,18 @@ type turn struct {
 	tasks    *task.Parent // that it starts
 	arrivals *arrivals    // of the conversation
 
-	cancel  context.CancelCauseFunc // of the context in which it runs
-	changes changes
-	step    *observe.Step  // nil: no one observes the turn
-	outcome string         // one of observe.Outcomes, so far
-	other   *task.Question // the agent that answers in place of the conversation's; nil: none
-	payers  []string       // platform ids of the people whose budgets count it
-	spend   func() error   // called before each model call; an error stops the call
-	lineup  lineup
-	saved   []memory.Memory // what its model has saved
-	half    string          // what an attempt that failed had written; "": nothing
-	attempt *attempt        // the one that runs, or the last; nil: none has started
+	cancel   context.CancelCauseFunc // of the context in which it runs
+	changes  changes
+	progress progress
+	step     *observe.Step  // nil: no one observes the turn
+	outcome  string         // one of observe.Outcomes, so far
+	other    *task.Question // the agent that answers in place of the conversation's; nil: none
+	payers   []string       // platform ids of the people whose budgets count it
+	spend    func() error   // called before each model call; an error stops the call
+	lineup   lineup
+	saved    []memory.Memory // what its model has saved
+	half     string          // what an attempt that failed had written; "": nothing
+	attempt  *attempt        // the one that runs, or the last; nil: none has started
 }
 
 // start makes the turn the running one, and returns the context in which it runs.
@@ -133,6 +134,7 @@ func (t *turn) run(ctx context.Context, settings compactor.Patch) error {
 	}
 	t.policy.override(t.loop, settings)
 	defer t.policy.override(t.loop, nil)
+	t.notifyRefused(t.life)
 	t.notifyShortened(t.life)
 	t.addContext(ctx)
 	return t.attempts(ctx)

@@ -43,7 +43,7 @@ allow = [
 	check.That(t, rules.Restricted != nil && len(rules.Restricted) == 0, "an empty list restricts %#v", rules.Restricted)
 	check.EqualAll(t, "changed", s.Changed(), []string{"discord.message_content", "discord.owners", "respond", "restricted", "slack.allow"})
 	older := check.Must(Parse("f", []byte("restricted = [\"compact\", \"forget\", \"new\", \"pause\", \"resume\", \"undo\"]\n")))(t)
-	check.EqualAll(t, "newer commands that are open to all", Unrestricted(&older), []string{"pin", "settings", "unpin"})
+	check.EqualAll(t, "newer commands that are open to all", Unrestricted(&older), []string{"model", "pin", "settings", "unpin"})
 	defaults := Default()
 	check.Len(t, "commands by default", Unrestricted(&defaults), 0)
 	for _, c := range command.All {

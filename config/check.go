@@ -103,13 +103,22 @@ func (c *checker) checkWindow(path string, a Agent) {
 		fmt.Sprintf("be larger than the %d tokens of system prompt, instructions and tools", frame))
 }
 
-// maxFallback is the most models of a fallback: a turn tries each, and may start five times.
-const maxFallback = 3
+// maxOfModels are the most models of a list. A turn tries each of its fallback, and may start five times; Discord shows 25 choices.
+var maxOfModels = map[string]int{"fallback": 3, "models": 20}
 
-// checkFallback reports models of a fallback that are not named, or whose provider is not defined. named: the agent's model is one of
-// a provider, whose other models need no prefix.
-func (c *checker) checkFallback(path string, models []string, baseURL string, named bool) {
-	c.report.must(len(models) <= maxFallback, path, len(models), fmt.Sprintf("name at most %d models", maxFallback))
+// checkModelLists reports models of the lists at [llm] or at an agent, path, that are not named, or whose provider is not defined.
+// named: the agent's model is one of a provider, whose other models need no prefix. Inherited lists are not reported again.
+func (c *checker) checkModelLists(path string, lists map[string][]string, baseURL string, named bool) {
+	for _, key := range slices.Sorted(maps.Keys(lists)) {
+		at := path + "." + key
+		if path == "llm" || c.s.isSet(at) || !c.s.isSet("llm."+key) {
+			c.checkModelList(at, lists[key], maxOfModels[key], baseURL, named)
+		}
+	}
+}
+
+func (c *checker) checkModelList(path string, models []string, most int, baseURL string, named bool) {
+	c.report.must(len(models) <= most, path, len(models), fmt.Sprintf("name at most %d models", most))
 	for _, model := range models {
 		c.report.must(model != "", path, model, `name models, e.g. ["small", "openrouter/large"]`)
 		if !named {
@@ -130,10 +139,7 @@ func (c *checker) checkAgentModel(path string, agent Agent) {
 	if agent.Model != "" {
 		c.checkModel(path+".model", agent.Model, cmp.Or(agent.BaseURL, c.s.LLM.BaseURL))
 	}
-	fallback := path + ".fallback"
-	if c.s.isSet(fallback) || !c.s.isSet("llm.fallback") {
-		c.checkFallback(fallback, agent.Fallback, cmp.Or(agent.BaseURL, c.s.LLM.BaseURL), named)
-	}
+	c.checkModelLists(path, map[string][]string{"fallback": agent.Fallback, "models": agent.Models}, cmp.Or(agent.BaseURL, c.s.LLM.BaseURL), named)
 	if !named { // otherwise a name without a known prefix is a model of the agent's provider
 		worker := path + ".compaction.model"
 		if !c.s.isSet(worker) {
@@ -225,7 +231,7 @@ func (c *checker) checkModels() {
 	}
 	c.checkModel("llm.model", c.s.LLM.Model, c.s.LLM.BaseURL)
 	_, _, named := c.s.providerOf(c.s.LLM.Model)
-	c.checkFallback("llm.fallback", c.s.LLM.Fallback, c.s.LLM.BaseURL, named)
+	c.checkModelLists("llm", map[string][]string{"fallback": c.s.LLM.Fallback, "models": c.s.LLM.Models}, c.s.LLM.BaseURL, named)
 }
 
 // checkModel reports a model whose provider is not defined. baseURL is the server it is requested

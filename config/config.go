@@ -103,6 +103,7 @@ type LLM struct {
 	APIKey  string `toml:"api_key"` // "file:PATH", "env:NAME", or the key itself, which causes a warning
 
 	Fallback   []string           `toml:"fallback"` // models that answer if Model cannot, in this order
+	Models     []string           `toml:"models"`   // models that people may choose for a conversation, by /model
 	StreamIdle compactor.Duration `toml:"stream_idle" range:"1s to 10m"`
 }
 
@@ -117,6 +118,7 @@ type Agent struct {
 	ID              string             `toml:"id"`
 	Model           string             `toml:"model"`
 	Fallback        []string           `toml:"fallback"` // if it is not set, [llm]'s
+	Models          []string           `toml:"models"`   // if it is not set, [llm]'s
 	BaseURL         string             `toml:"base_url" server:"http://localhost:11434/v1"`
 	Wire            string             `toml:"wire" one:"- auto chat responses messages"`
 	Reasoning       string             `toml:"reasoning"` // one of llm.ReasoningEfforts; empty: the server's default

@@ -79,6 +79,7 @@ func (d *decoder) settings(raw map[string]any) {
 	if len(agents) == 0 {
 		d.agent.Compaction = d.s.Defaults.Compaction
 		d.agent.Fallback = d.s.LLM.Fallback
+		d.agent.Models = d.s.LLM.Models
 		d.s.Agents = []Agent{d.agent}
 	}
 	if d.s.isSet("data_dir") {
@@ -213,6 +214,7 @@ func (d *decoder) list(dst reflect.Value, v any, path string) {
 				*of = d.agent
 				of.Compaction = d.s.Defaults.Compaction // decoded before, as [llm]
 				of.Fallback = d.s.LLM.Fallback
+				of.Models = d.s.LLM.Models
 			case *ToolServer:
 				of.Timeout = compactor.Duration(mcp.DefaultTimeout)
 				of.MaxResultTokens = mcp.DefaultResultTokens

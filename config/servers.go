@@ -91,7 +91,7 @@ func (s *Settings) Target(agent Agent) (t Target, ok bool, err error) {
 	return Target{at, model}, ok, err
 }
 
-// Beside returns another model of an agent whose model is t: its worker, or a fallback.
+// Beside returns another model of an agent whose model is t: its worker, a fallback, or a choice.
 func (s *Settings) Beside(t Target, model string) (Target, error) {
 	if p, name, found := s.providerOf(model); found {
 		at, err := s.provider(p, "")
@@ -253,6 +253,10 @@ func (s *Settings) Servers() (all []UsedServer, err error) {
 		for _, model := range agent.Fallback {
 			other, unread := s.Beside(t, model)
 			add(other.Server, other.Model, "fallback of "+agent.ID, unread)
+		}
+		for _, model := range agent.Models {
+			other, unread := s.Beside(t, model)
+			add(other.Server, other.Model, "choice of "+agent.ID, unread)
 		}
 	}
 	for _, p := range s.Providers {

@@ -34,6 +34,8 @@ type Loop struct {
 	Count func(Usage)
 	// Show, if not nil, receives the text as it arrives.
 	Show func(delta string)
+	// Using, if not nil, is called before each call of a tool, with the name that the model gave.
+	Using func(tool string)
 }
 
 // Run returns the answer that ended the loop.
@@ -57,7 +59,7 @@ func (l Loop) Run(ctx context.Context) (Response, error) {
 			return resp, nil
 		}
 		NameCalls(resp.Message.Calls)
-		results, ended := runTools(ctx, req.Tools, resp)
+		results, ended := l.runTools(ctx, req.Tools, resp)
 		if err := ctx.Err(); err != nil {
 			return Response{}, err
 		}
@@ -141,12 +143,15 @@ func ValidArguments(arguments string) string {
 // toolError is the prefix of the text that the model reads about a failed call.
 const toolError = "Error: "
 
-func runTools(ctx context.Context, tools []Tool, resp Response) (results []Message, ended bool) {
+func (l Loop) runTools(ctx context.Context, tools []Tool, resp Response) (results []Message, ended bool) {
 	for i, call := range resp.Message.Calls {
 		last := i == len(resp.Message.Calls)-1
 		result := failed("the answer reached its limit before this call was complete, so the tool did not run. Call it again with shorter arguments.")
 		ends := false
 		if !last || resp.FinishReason != FinishLength || isComplete(call) {
+			if l.Using != nil {
+				l.Using(call.Name)
+			}
 			result, ends = runTool(ctx, tools, call)
 		}
 		results = append(results, Message{

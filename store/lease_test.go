@@ -92,6 +92,7 @@ var whatOwnersWrite = map[string]func(c *store.Conversation) error{
 	},
 	"close a gap": func(c *store.Conversation) error { return c.Past().CloseGap(ctx, "1") },
 	"follow":      func(c *store.Conversation) error { return c.Settings().Follow(ctx, true) },
+	"choose":      func(c *store.Conversation) error { return c.Settings().SetModel(ctx, "large", store.Person{}) },
 	"load":        func(c *store.Conversation) error { return check.ErrorOf(c.Compactions().Load(ctx)) },
 	"remember": func(c *store.Conversation) error {
 		draft := summarize.MemoryDraft{Content: "Ann likes tea", Kind: "preference"}

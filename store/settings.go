@@ -16,6 +16,7 @@ type Override struct {
 	Key, Value string
 	By         string // the name of the user who set it
 	Above      bool   // it is set for the channel of this thread, not for the thread itself
+	At         time.Time
 }
 
 // Set returns the overrides in effect, by key: those set for the conversation and, in a thread, for its channel only.
@@ -64,8 +65,12 @@ func PatchOf(set []Override) map[string]string {
 // overrides returns those whose key starts with a table's name, "" for those of the policy.
 func (h Settings) overrides(tx *Tx, table string) []Override {
 	channel, _ := h.c.HangsOn()
-	return listRows(tx, func(rows *sql.Rows, o *Override) error { return rows.Scan(&o.Key, &o.Value, &o.By, &o.Above) },
-		`SELECT key, value, made_by, conversation <> ?1 FROM overrides
+	return listRows(tx, func(rows *sql.Rows, o *Override) error {
+		var at int64
+		err := rows.Scan(&o.Key, &o.Value, &o.By, &o.Above, &at)
+		o.At = utcTime(at)
+		return err
+	}, `SELECT key, value, made_by, conversation <> ?1, made_at FROM overrides
 		WHERE (conversation = ?1 OR conversation = (SELECT id FROM conversations WHERE name = ?2)
 			AND key NOT IN (SELECT key FROM overrides WHERE conversation = ?1))
 		AND substr(key, 1, instr(key, '.')) = ?3
@@ -102,6 +107,28 @@ func (h Settings) SetTools(ctx context.Context, rules ToolRules, by Person) erro
 			}
 		}
 	})
+}
+
+// The key of the chosen model, in the table of the settings.
+const (
+	modelKeys = "model."
+	chosenKey = modelKeys + "chosen"
+)
+
+// Model returns which model people chose for the conversation, by its name in the settings file: an Override without a value if none.
+// A thread follows its channel's choice until it has its own.
+func (h Settings) Model(ctx context.Context) (chosen Override, err error) {
+	return View(ctx, h.c, "read which model was chosen", func(tx *Tx) (chosen Override) {
+		for _, chosen = range h.overrides(tx, modelKeys) {
+			return chosen
+		}
+		return chosen
+	})
+}
+
+// SetModel replaces that choice; an empty name means the agent's own model, also in a thread whose channel has another.
+func (h Settings) SetModel(ctx context.Context, name string, by Person) error {
+	return h.c.Update(ctx, "choose a model", func(tx *Tx) { h.setOverride(tx, chosenKey, name, by) })
 }
 
 // Pause silences the bot in the conversation named scope, or everywhere if scope is empty. by is who asked for it.

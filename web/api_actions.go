@@ -50,8 +50,17 @@ func (t *actions) routes() []route {
 			"202 if it starts once the earlier messages are answered", t.newSession, ok, accepted),
 		act("POST "+one+"/pause", "Call no model until it is resumed; messages are still saved", t.pause, ok),
 		act("POST "+one+"/resume", "Answer again", t.resume, ok),
+		send("POST "+one+"/model", "Choose which model answers from the next turn on, among `models`", t.chooseModel, ok, unfit),
 		send("POST "+one+"/approvals/{code}", "Allow or deny a tool call that waits for approval; 404 if it no longer waits", t.approve, ok),
 	}
+}
+
+type modelBody struct {
+	Name string `json:"name" jsonschema:"one of models; default is the agent's own"`
+}
+
+func (t *actions) chooseModel(r *request, b modelBody) (doneAnswer, error) {
+	return doneAnswer{Done: true}, channel.ChooseModel(r.Context(), t.operator, r.conversation.Name(), b.Name, owner)
 }
 
 func (t *actions) compact(r *request, b compactBody) (job jobAnswer, err error) {

@@ -127,6 +127,9 @@ type conversationAnswer struct {
 
 	Approvals []channel.Approval `json:"approvals,omitempty" jsonschema:"calls of tools that wait to be allowed"`
 
+	Models []string `json:"models,omitempty" jsonschema:"what may be chosen in place of model; absent: nothing"`
+	Choice string   `json:"chosen_model,omitempty" jsonschema:"which of models is chosen"`
+
 	CannotWrite string `json:"cannot_write,omitempty" jsonschema:"why the bot may not write there; absent: it may, or nobody knows"`
 }
 
@@ -136,12 +139,17 @@ func (c *conversations) show(r *request) (a conversationAnswer, _ error) {
 	a.Context, e1 = c.operator.Context(r.Context(), name)
 	a.Settings, _, e2 = c.operator.Settings(r.Context(), name)
 	pausedAlone, all, e3 := c.operator.Paused(r.Context(), name)
+	models, chosen, e4 := channel.ChoicesIn(r.Context(), c.operator, name)
+	a.Models = models
+	if len(models) > 0 {
+		a.Choice = chosen
+	}
 	now, _ := c.operator.Activity(name)
 	a.Silent = pausedAlone || all
 	a.Answering = now.Answering
 	a.Approvals = c.operator.Approvals(name)
 	a.CannotWrite = channel.CannotWrite(c.hub, name)
-	return a, cmp.Or(e1, e2, e3)
+	return a, cmp.Or(e1, e2, e3, e4)
 }
 
 func (c *conversations) spending(r *request) (spent report.Spending, err error) {

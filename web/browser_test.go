@@ -16,12 +16,14 @@ import (
 	"cairn/llm"
 	"cairn/store"
 	"cairn/testkit/channeltest"
+	"cairn/testkit/llmtest"
 	"cairn/testkit/wordstest"
 )
 
 // hostileRig returns a rig with a conversation of summaries, memories and text that tries to run as code.
 func hostileRig(t *testing.T) *rig {
-	r := newRig(t, rigOptions{says: "Noted <b>in bold</b>."})
+	other := &llmtest.Model{Label: "other", Tokens: 8000, Func: func(context.Context, int, llm.Request) (llm.Response, error) { return said(hostile) }}
+	r := newRig(t, rigOptions{says: "Noted <b>in bold</b>.", choices: []channel.Choice{{Name: hostile, Model: other}, {Name: "other", Model: other}}})
 	c := r.past("terminal:"+hostile, hostile)
 	must(c.Tasks().Begin(t.Context(), store.NewTask{Task: store.Task{Agent: "researcher", Text: hostile}, Message: hostile, Max: 4}))
 	r.past(here, append(append(wordstest.Texts(), hostile), plots(30)...)...)
@@ -89,6 +91,9 @@ func clicksInBrowser(t *testing.T) {
 	b.click(`form[data-api$="/compact"] button`)
 	b.sees(".flash", "summarized")
 	r.idle(here)
+	b.until("choose a model", "(document.querySelector('select[name=name]').value = 'other') !== ''")
+	b.submits(`form[data-api$="/model"] button`, "It answers from the next message on.")
+	b.sees(".cards", "chosen by owner")
 	b.submits(`form[data-api$="/pause"] button`, "paused here")
 	b.submits(`form[data-api$="/resume"] button`, "answering here again")
 	r.do(200, nil, "POST "+at(here, "/pause"), "") // as in another tab

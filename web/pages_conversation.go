@@ -138,7 +138,7 @@ func overview(v *visit) page {
 		h.H2(g.Text("Summaries at the top of the prompt")),
 		summaries,
 	}
-	return page{content: g.Group{live(name, v.URL.RequestURI(), state), actionsView(name)}, part: state}
+	return page{content: g.Group{live(name, v.URL.RequestURI(), state), actionsView(name, d)}, part: state}
 }
 
 // stepsIn says how often summaries were applied in a range, by what caused it: the parts add up.
@@ -163,7 +163,7 @@ func stepsIn(all []store.AppliedStep, within messageRange) string {
 	return text
 }
 
-func actionsView(name string) g.Node {
+func actionsView(name string, d conversationAnswer) g.Node {
 	action := func(action, label, done string) g.Node {
 		return g.Group{commandForm(name, action, done, button("", label)), g.Text(" ")}
 	}
@@ -177,6 +177,10 @@ func actionsView(name string) g.Node {
 		action("undo", "Undo the latest compaction", "Undone."),
 		action("new", "New session", "A new session. The earlier messages are summarized in the background; nothing is lost."),
 		action("pause", "Pause answers", "The bot is paused here until it is resumed. Messages are still saved."),
+		g.If(len(d.Models) > 0, commandForm(
+			name, "model", "It answers from the next message on.",
+			h.Label(g.Text("Model "), h.Select(h.Name("name"), options(d.Models, d.Choice))), g.Text(" "), button("", "Choose"),
+		)),
 	)
 }
 
@@ -192,6 +196,9 @@ func cardsView(d conversationAnswer) g.Node {
 	model := "agent " + d.Agent
 	if d.Usage != nil {
 		model += fmt.Sprintf(", %s so far", prices.Exact(d.Usage.Total.Cost))
+	}
+	if d.ChosenBy != "" {
+		model += ", chosen by " + d.ChosenBy
 	}
 	fallback := ""
 	if d.Fallback != nil {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -18,6 +19,7 @@ import (
 	"cairn/store"
 	"cairn/testkit/channeltest"
 	"cairn/testkit/check"
+	"cairn/testkit/llmtest"
 	"cairn/testkit/wordstest"
 )
 
@@ -241,4 +243,20 @@ func TestPagesShowWhereTheBotMayNotWrite(t *testing.T) {
 	check.Equal(t, "marks in the list", strings.Count(r.page(200, "/"), "may not write"), 1)
 	check.Contains(t, "its page", r.page(200, pageOf(garden)), channel.ThreadLocked)
 	check.Lacks(t, "the other's page", r.page(200, pageOf(here)), channel.ThreadLocked)
+}
+
+func TestModelIsChosenOnThePage(t *testing.T) {
+	other := &llmtest.Model{Label: "other", Tokens: 16_000, Func: func(context.Context, int, llm.Request) (llm.Response, error) { return said("The other answers.") }}
+	r := newRig(t, rigOptions{choices: []channel.Choice{{Name: "p/other", Model: other}}})
+	r.say(garden, "hello?")
+	page := r.page(200, pageOf(garden))
+	check.Contains(t, "the page", page, `<option>p/other</option>`, `<option selected>default</option>`)
+	r.do(422, nil, "POST "+at(garden, "/model"), `{"name": "another"}`)
+	r.do(200, nil, "POST "+at(garden, "/model"), `{"name": "p/other"}`)
+	r.say(garden, "and now?")
+	check.Contains(t, "messages", r.page(200, pageOf(garden)+"/messages"), "The other answers.")
+	now := get[conversationAnswer](r, at(garden, ""))
+	check.Equal(t, "model", now.Model+", by "+now.ChosenBy+", of "+fmt.Sprint(now.Max), "other, by owner, of 16000")
+	check.EqualAll(t, "models", append(now.Models, now.Choice), []string{"p/other", "default", "p/other"})
+	check.Contains(t, "the page", r.page(200, pageOf(garden)), `<option selected>p/other</option>`, "chosen by owner")
 }

@@ -75,6 +75,7 @@ type rigOptions struct {
 	hosts     []string
 	window    int // of the model; 0: 8000
 	tools     channel.Toolbox
+	choices   []channel.Choice
 	mcpWrites bool
 	platforms Connectors
 	says      string // the model; empty: "Noted."
@@ -107,7 +108,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	policy.KeepFirst = 0
 	agent := channel.Agent{
 		ID: "cairn", Model: &llmtest.Model{Tokens: cmp.Or(o.window, 8000), Func: o.model},
-		Policy: func() compactor.Policy { return policy }, Toolbox: o.tools, ToolServers: []string{"calc"},
+		Policy: func() compactor.Policy { return policy }, Toolbox: o.tools, ToolServers: []string{"calc"}, Choices: o.choices,
 	}
 	settings := config.Default()
 	settings.Agents[0].MaxOutputTokens = 500

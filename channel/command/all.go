@@ -113,6 +113,11 @@ var all = []Command{
 		suggest: suggestSettings,
 	},
 	{
+		Name: "model", Help: "show which model answers here, or choose another", Restricted: true, run: runModel,
+		Args:    []Arg{{Name: "name", Help: `a model's name, as /model lists it; "default" goes back`, Suggests: true}},
+		suggest: suggestModels,
+	},
+	{
 		Name: "tools", Help: "list external tools; add or remove them here", Guarded: true, opens: true, run: runTools,
 		Args: []Arg{
 			{Name: "change", Help: `"add" or "remove"`},

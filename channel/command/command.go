@@ -29,7 +29,7 @@ type Command struct {
 	anyone func(args string) bool // the uses that are open to everyone, whatever the settings say; nil: none
 	run    func(ctx context.Context, call *Call) (Answer, error)
 
-	suggest func(ctx context.Context, records *store.Conversation, typed string) ([]Choice, error) // for the argument that Suggests
+	suggest func(ctx context.Context, typing Typing) ([]Choice, error) // for the argument that Suggests
 }
 
 // Arg is one argument of a command.
@@ -64,11 +64,18 @@ func (c Command) Usage() string {
 
 // Suggest returns at most 25 completions of what a person has typed of the argument that Suggests.
 // It returns none if the command has no such argument.
-func (c Command) Suggest(ctx context.Context, records *store.Conversation, typed string) ([]Choice, error) {
+func (c Command) Suggest(ctx context.Context, typing Typing) ([]Choice, error) {
 	if c.suggest == nil {
 		return nil, nil
 	}
-	return c.suggest(ctx, records, typed)
+	return c.suggest(ctx, typing)
+}
+
+// Typing is what a person has typed of the argument that Suggests, and what there is to suggest.
+type Typing struct {
+	Text    string
+	Records *store.Conversation
+	Models  func(ctx context.Context) (Models, error)
 }
 
 // maxChoices is the most choices that Discord shows.

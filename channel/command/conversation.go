@@ -23,10 +23,12 @@ type Conversation interface {
 	Opened(ctx context.Context) (*access.Rules, sentences.Speaker, error)
 	// Setup returns how the conversation is set up, once it is open.
 	Setup(ctx context.Context) (Setup, error)
+	// Models returns which models may answer, and which does.
+	Models(ctx context.Context) (Models, error)
 	// SettingsChanged has the conversation and its threads read what people set for it.
 	SettingsChanged()
-	// ToolsChanged has the conversation and its threads read which tools they have, before their next turns.
-	ToolsChanged()
+	// AgentChanged has the conversation and its threads read which tools and which model they have, before their next turns.
+	AgentChanged()
 	// Remembered reports a new memory to those who follow the conversation.
 	Remembered(id int64, kind, content string)
 	// Everywhere searches the conversations that a person may read, of a direct message with them. Its error, if it is a

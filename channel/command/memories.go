@@ -255,8 +255,8 @@ func runForget(ctx context.Context, c *Call) (Answer, error) {
 }
 
 // suggestMemories offers memories with words that begin with what was typed.
-func suggestMemories(ctx context.Context, records *store.Conversation, typed string) (all []Choice, err error) {
-	found, err := memory.Of(records).Completed(ctx, typed, maxChoices)
+func suggestMemories(ctx context.Context, typing Typing) (all []Choice, err error) {
+	found, err := memory.Of(typing.Records).Completed(ctx, typing.Text, maxChoices)
 	for _, m := range found {
 		all = append(all, Choice{Label: m.String(), Value: strconv.FormatInt(m.ID, 10)})
 	}

@@ -152,10 +152,10 @@ func recallQuestion(ctx context.Context, c *Call) (memory.Question, error) {
 }
 
 // suggestPeople offers the names of those who speak in the conversation and have a word that begins with what was typed.
-func suggestPeople(ctx context.Context, records *store.Conversation, typed string) ([]Choice, error) {
-	typed = " " + words.Fold(strings.TrimPrefix(strings.TrimSpace(typed), "@"))
-	return store.View(ctx, records, "complete a name", func(tx *store.Tx) (all []Choice) {
-		for _, name := range records.People(tx).Members() {
+func suggestPeople(ctx context.Context, typing Typing) ([]Choice, error) {
+	typed := " " + words.Fold(strings.TrimPrefix(strings.TrimSpace(typing.Text), "@"))
+	return store.View(ctx, typing.Records, "complete a name", func(tx *store.Tx) (all []Choice) {
+		for _, name := range typing.Records.People(tx).Members() {
 			if len(all) < maxChoices && strings.Contains(" "+words.Fold(name), typed) {
 				all = append(all, Choice{Label: name, Value: name})
 			}

@@ -165,10 +165,10 @@ func Override(ctx context.Context, records *store.Conversation, file compactor.P
 	})
 }
 
-func suggestSettings(_ context.Context, _ *store.Conversation, typed string) (all []Choice, err error) {
+func suggestSettings(_ context.Context, typing Typing) (all []Choice, err error) {
 	for _, key := range compactor.Keys() {
 		name := report.SettingsTable + key
-		if strings.Contains(name, strings.ToLower(typed)) && report.Settable(key) {
+		if strings.Contains(name, strings.ToLower(typing.Text)) && report.Settable(key) {
 			all = append(all, Choice{Label: name, Value: name})
 		}
 	}

@@ -75,6 +75,6 @@ func changeTools(ctx context.Context, c *Call, servers []ToolServer, rules *stor
 		return err
 	}
 	c.Log.Info("channel_tools_changed", "server", id, "change", verb, "by", c.Who.ID)
-	c.Conversation.ToolsChanged()
+	c.Conversation.AgentChanged()
 	return nil
 }

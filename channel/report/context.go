@@ -17,7 +17,8 @@ type Context struct {
 	Model   string `json:"model"`
 	Fill
 
-	Fallback *StandIn `json:"fallback,omitempty"` // only the running bot knows
+	Fallback *StandIn `json:"fallback,omitempty"`        // only the running bot knows
+	ChosenBy string   `json:"model_chosen_by,omitempty"` // who chose Model with /model; absent: it is the agent's own
 
 	Source   string       `json:"window_source"`
 	Parts    Parts        `json:"parts"`
@@ -44,9 +45,10 @@ type StandIn struct {
 }
 
 // String describes it in English.
-func (s *StandIn) String() string { return s.text(sentences.Speaker{}) }
+func (s *StandIn) String() string { return s.Text(sentences.Speaker{}) }
 
-func (s *StandIn) text(speaker sentences.Speaker) string {
+// Text describes it by a speaker.
+func (s *StandIn) Text(speaker sentences.Speaker) string {
 	return speaker.Sayf("%s answers: %s; %s is tried again in %s", s.Model, speaker.Translate(s.Reason), s.Own, speaker.Translate(s.Again))
 }
 

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"cairn/channel/sentences"
+	"cairn/chat"
 	"cairn/compactor"
 	"cairn/internal/words"
 	"cairn/llm/prices"
@@ -105,6 +107,27 @@ func columns(text string) (n int) {
 	return n
 }
 
+// NameOf returns a model's name with its window: "qwen3 (32k)".
+func NameOf(model string, window int) string {
+	return fmt.Sprintf("%s (%s)", model, shortTokens(window))
+}
+
+// shortTokens writes the size of a window as its makers do: 32k means 32 000 or 32 768 tokens.
+func shortTokens(n int) string {
+	const kilo, binary = 1000, 1024
+	size := kilo
+	if n%kilo != 0 && n%binary == 0 {
+		size = binary
+	}
+	switch {
+	case n < kilo:
+		return strconv.Itoa(n)
+	case n < size*size:
+		return strconv.Itoa(n/size) + "k"
+	}
+	return strconv.FormatFloat(float64(n*10/size/size)/10, 'f', -1, 64) + "M"
+}
+
 // String returns the text of /context in English.
 func (c Context) String() string { return c.Text(sentences.Speaker{}) }
 
@@ -118,9 +141,13 @@ func (c Context) Text(speaker sentences.Speaker) string {
 	t := contextText{speaker: speaker}
 	t.addf("used", "%d of %d tokens (window: %s)", c.Used, c.Max, speaker.Word("window", c.Source))
 	t.addf("of which", "%d system prompt and tools, %d head, %d messages, %d reserved for the reply", c.Parts.Frame, c.Parts.Head, c.Parts.Verbatim, c.Parts.Reserve)
-	t.add("model", c.Model)
+	model := c.Model
+	if c.ChosenBy != "" {
+		model += speaker.Sayf(", chosen by %s", speaker.Translate(chat.OneLine(c.ChosenBy)))
+	}
+	t.add("model", model)
 	if c.Fallback != nil {
-		t.add("fallback", c.Fallback.text(speaker))
+		t.add("fallback", c.Fallback.Text(speaker))
 	}
 	t.add("calls", speaker.Translate(c.Calls))
 	c.Usage.write(&t)

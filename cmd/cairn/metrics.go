@@ -16,7 +16,6 @@ import (
 	"cairn/compactor"
 	"cairn/internal/hooks"
 	"cairn/internal/observe"
-	"cairn/llm"
 	"cairn/llm/prices"
 	"cairn/store"
 )
@@ -130,7 +129,7 @@ func (m *metrics) expect(agent channel.Agent) {
 	for _, model := range agent.Fallback {
 		m.fallbacks.WithLabelValues(model.Name())
 	}
-	for _, model := range append([]llm.Model{agent.Model}, agent.Fallback...) {
+	for _, model := range agent.Answering() {
 		m.add(store.Usage{Kind: store.ForTurn, Model: model.Name()})
 	}
 }

@@ -134,7 +134,7 @@ func (d *doctor) models(ctx context.Context) {
 	workers := map[llm.Model]bool{}
 	for _, id := range slices.Sorted(maps.Keys(agents)) {
 		agent := agents[id]
-		for _, model := range append([]llm.Model{agent.Model}, agent.Fallback...) {
+		for _, model := range agent.Answering() {
 			if !turns[model] && ctx.Err() == nil {
 				answering := agent
 				answering.Model = model

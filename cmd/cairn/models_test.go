@@ -203,6 +203,11 @@ model = "p/m"
 	withFallback := check.Must(set.agent(&s, s.Agents[1]))(t)
 	check.EqualAll(t, "fallback, without the own model and what is named twice", withFallback.Fallback, []llm.Model{a.Worker, check.Must(set.agent(&s, config.Agent{Model: "p/other", Compaction: s.Agents[1].Compaction}))(t).Model})
 	s.Agents[1].Fallback = nil
+	s.Agents[1].Models = []string{"p/m", "small"}
+	choices := check.Must(set.agent(&s, s.Agents[1]))(t).Choices
+	check.Equal(t, "a choice that is the agent's own model", choices[0].Model, withFallback.Model)
+	check.Equal(t, "a choice without a prefix is of the agent's server", fmt.Sprint(choices[1].Name, " ", choices[1].Provider, " ", choices[1].Model == a.Worker), "small p true")
+	s.Agents[1].Models = nil
 	s.Agents[1].Compaction.CacheTTL = compactor.TTL(3600e9)
 	c, err := set.agent(&s, s.Agents[1])
 	check.That(t, err == nil && c.Model != b.Model, "a model with another cache_ttl is shared: %v", err)

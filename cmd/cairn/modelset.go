@@ -76,10 +76,7 @@ func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent
 	}
 	agent.Model = model
 	agent.Worker = model
-	agent.Provider = t.Provider
-	if at, err := url.Parse(t.BaseURL); err == nil && agent.Provider == "" {
-		agent.Provider = at.Host
-	}
+	agent.Provider = providerOf(t)
 	if other := chosen.Compaction.Model; other != "" {
 		worker, err := m.beside(s, t, other, ttl)
 		if err != nil {
@@ -97,7 +94,31 @@ func (m *modelSet) agent(s *config.Settings, chosen config.Agent) (channel.Agent
 			agent.Fallback = append(agent.Fallback, fallback)
 		}
 	}
-	return agent, nil
+	agent.Choices, err = m.choices(s, chosen, t, model)
+	return agent, err
+}
+
+// choices returns the models that people may choose for an agent whose model is own, at t.
+func (m *modelSet) choices(s *config.Settings, chosen config.Agent, t config.Target, own *located) (all []channel.Choice, err error) {
+	for _, name := range chosen.Models {
+		other, err := m.beside(s, t, name, chosen.Compaction.CacheTTL)
+		if err != nil {
+			return nil, err
+		}
+		if other.at == own.at { // with the agent's window
+			other = own
+		}
+		all = append(all, channel.Choice{Name: name, Provider: providerOf(other.at), Model: other})
+	}
+	return all, nil
+}
+
+// providerOf returns who serves a model, for people.
+func providerOf(t config.Target) string {
+	if at, err := url.Parse(t.BaseURL); err == nil && t.Provider == "" {
+		return at.Host
+	}
+	return t.Provider
 }
 
 // beside returns another model of an agent whose model is t, with the window that its server states.

@@ -18,7 +18,7 @@ func unpriced(s *config.Settings, agents map[string]channel.Agent) (names []stri
 		return nil
 	}
 	for _, id := range slices.Sorted(maps.Keys(agents)) {
-		for _, model := range append([]llm.Model{agents[id].Model, agents[id].Worker}, agents[id].Fallback...) {
+		for _, model := range append(agents[id].Answering(), agents[id].Worker) {
 			if model == nil || notChosen(model) {
 				continue
 			}

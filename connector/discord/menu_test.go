@@ -14,6 +14,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"cairn/channel"
 	"cairn/channel/command"
 	"cairn/connector/platform"
 	"cairn/llm"
@@ -209,4 +210,23 @@ func TestEachButtonIsKnown(t *testing.T) {
 			check.That(t, ok && runs == line && platform.KnowsButton(runs), "the button of %s runs %q", line, runs)
 		}
 	}
+}
+
+func TestAModelIsChosen(t *testing.T) {
+	r := newRig(t, discordtest.Options{})
+	r.Choices = []channel.Choice{{Name: "p/other", Model: &llmtest.Model{Label: "other", Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llmtest.Say("The other answers."), nil
+	}}}}
+	r.start().registered()
+	r.converse(r.square, "hello", 1)
+	look := r.Autocomplete(r.square, r.ann.ID, "model", discordtest.Option{Name: "name", Type: 3, Value: "oth", Focused: true})
+	r.until("the choices", func() bool { return !r.Interaction(look.ID).Answered.IsZero() })
+	choices := r.Interaction(look.ID).Choices
+	check.That(t, len(choices) == 1 && choices[0].Value == "p/other", "choices: %+v", choices)
+	list := r.answered(r.Slash(r.square, r.ann.ID, "model"))
+	check.Contains(t, "the list", list.Answer.Content, "answers here", "p/other (")
+	chosen := r.answered(r.Choose(r.square, r.ann.ID, list.Answer.ID, menuID, "/model p/other")).Answer
+	check.Contains(t, "what comes of it", chosen.Content, "From the next message on, other (")
+	r.ask(r.square, "and now?")
+	r.answersLast(r.square, 2, "The other answers.")
 }

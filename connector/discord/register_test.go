@@ -30,7 +30,7 @@ func TestCommandsForManagersAreHidden(t *testing.T) {
 	for _, c := range r.Commands() {
 		check.Equal(t, "where /"+c.Name+" can be used, and for whom", fmt.Sprint(*c.Contexts, *c.IntegrationTypes), "[0 1] [0]")
 	}
-	byDefault := []string{"compact", "undo", "new", "pin", "unpin", "pause", "resume", "settings", "tools", "allow", "deny", "Pin this"}
+	byDefault := []string{"compact", "undo", "new", "pin", "unpin", "pause", "resume", "settings", "model", "tools", "allow", "deny", "Pin this"}
 	check.EqualAll(t, "hidden", hidden(), byDefault)
 
 	r.Hub.Renew(access.Rules{Restricted: []string{"recap", "forget"}}) // everyone may use /forget me

@@ -142,3 +142,19 @@ func TestAnItemOfAListIsChosen(t *testing.T) {
 	choose("/memories show 10", "has no memory 10", 3)
 	check.Contains(t, "the list", r.botMessages(general, ann)[0].Shown(), "(10)")
 }
+
+func TestAModelIsChosen(t *testing.T) {
+	r, general, ann := town(t, slacktest.Options{}, answerN)
+	r.Choices = []channel.Choice{{Name: "p/other", Model: &llmtest.Model{Label: "other", Func: func(context.Context, int, llm.Request) (llm.Response, error) {
+		return llmtest.Say("The other answers."), nil
+	}}}}
+	r.begin()
+	r.w.Admin(ann)
+	r.w.Command(general, ann, "/cairn", "model")
+	list := r.awaitPrivate(general, ann, 1)
+	check.Contains(t, "the list", list.Shown(), "answers here", "p/other (")
+	r.w.Choose(general, list.TS, ann, `/model p/other"`)
+	check.Contains(t, "what comes of it", r.awaitPrivate(general, ann, 2).Shown(), "From the next message on, other (")
+	r.say(general, ann, 1)
+	r.answered(general, "The other answers.")
+}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"sync"
 
 	"cairn/channel"
@@ -32,24 +31,8 @@ func newClient(hub *channel.Hub, log *slog.Logger) client {
 // headline names a conversation and its model, with the model's window.
 func (c client) headline(ctx context.Context, conversation, language string) string {
 	model, window := channel.ModelIn(ctx, c.hub, conversation)
-	return fmt.Sprintf("Cairn · #%s · %s (%s) · %s", shortName(conversation), Printable(model), shortTokens(window.Tokens),
+	return fmt.Sprintf("Cairn · #%s · %s · %s", shortName(conversation), report.NameOf(Printable(model), window.Tokens),
 		sentences.In(language).Translate("/help for commands, Ctrl-D to quit"))
-}
-
-// shortTokens writes the size of a window as its makers do: 32k means 32 000 or 32 768 tokens.
-func shortTokens(n int) string {
-	const kilo, binary = 1000, 1024
-	size := kilo
-	if n%kilo != 0 && n%binary == 0 {
-		size = binary
-	}
-	switch {
-	case n < kilo:
-		return strconv.Itoa(n)
-	case n < size*size:
-		return strconv.Itoa(n/size) + "k"
-	}
-	return strconv.FormatFloat(float64(n*10/size/size)/10, 'f', -1, 64) + "M"
 }
 
 // deliver passes a message to the hub. The error is a sentence for the sender, or the context's

@@ -249,13 +249,19 @@ func (e *editor) report(ctx context.Context, err error) error {
 	return nil
 }
 
-// status returns the model's name and how full the window is; empty if unknown.
+// status returns what the bot is doing, the name of the model that answers, and how full the window is; empty if unknown.
 func (e *editor) status(ctx context.Context) string {
+	doing := e.says(Printable(channel.DoingIn(e.hub, e.conversation)))
 	now, err := e.hub.Operator().Context(ctx, e.conversation)
 	if err != nil {
-		return ""
+		return doing
 	}
-	return fmt.Sprintf("%s · window %.0f %% full", Printable(now.Model), now.UsedPct)
+	model := now.Model
+	if now.Fallback != nil {
+		model = now.Fallback.Model
+	}
+	full := sentences.In(e.language(e.conversation)).Sayf("window %s full", fmt.Sprintf("%.0f %%", now.UsedPct))
+	return fmt.Sprintf("%s · %s · %s", doing, Printable(model), full)
 }
 
 // Interrupt returns false: the editor reads Ctrl-C as a key.

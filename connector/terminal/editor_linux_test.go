@@ -59,16 +59,22 @@ func TestEditorShowsReplies(t *testing.T) {
 		k := sit(t, Options{}, scripted(says("# Tides\n\nThe **wall** is `high`.\n\n- one\n- two\n\nred \x1b[31malert\x07 \u009b2J")))
 		k.shows(t, "hello\r", "Tides\n\nThe wall is high.\n\n• one\n• two\n\nred [31malert 2J\n")
 	})
-	t.Run("who waits sees for how long, for which model, and how full the window is", func(t *testing.T) {
+	t.Run("who waits sees for how long, for what, for which model, and how full the window is", func(t *testing.T) {
 		var k *keyboard
 		k = sit(t, Options{}, served(t, func(x *llmtest.Exchange) {
-			k.screen.until(t, "a sign of life", regexp.MustCompile(`· (< 1|\d+) s · \S+ · window \d+ % full`).MatchString)
+			k.screen.until(t, "a sign of life", regexp.MustCompile(`· (< 1|\d+) s · thinking · test-model · window \d+ % full`).MatchString)
 			x.Say("here I am")
 		}))
+		k.resize(60)
 		k.typed(t, "hello\r")
 		k.screen.until(t, "the answer, and no sign any more", func(screen string) bool {
 			return strings.Contains(screen, "here I am") && !strings.Contains(screen, "window")
 		})
+	})
+	t.Run("who waits sees which tool runs, and that it waits for permission", func(t *testing.T) {
+		k := sit(t, Options{}, scripted(channeltest.Add))
+		k.shows(t, "please add\r", " s · waiting for permission · ")
+		k.shows(t, "yes\r", "The tool says: five")
 	})
 }
 
@@ -289,4 +295,9 @@ func TestWaitingTimeIsShownOnceItRuns(t *testing.T) {
 	check.Len(t, "rows", s.rowsAboveInput(), 0)
 	s.Update(waitMsg{})
 	check.EqualAll(t, "rows", s.rowsAboveInput(), []string{styled(dim, "· < 1 s")})
+	s.since = s.since.Add(-3 * time.Second)
+	s.Update(tickMsg{}) // while the status is not known
+	check.EqualAll(t, "rows", s.rowsAboveInput(), []string{styled(dim, "· 3 s")})
+	s.Update(statusMsg("thinking"))
+	check.EqualAll(t, "rows", s.rowsAboveInput(), []string{styled(dim, "· 3 s · thinking")})
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"cairn/channel/command"
 )
 
@@ -70,19 +72,21 @@ func (s *screen) menuRows() (rows []string) {
 	if len(found) == 0 {
 		return nil
 	}
-	width := 0
-	for _, c := range found {
-		width = max(width, len(c.Usage()))
-	}
 	selected := min(s.menu.selected, len(found)-1)
 	size := max(min(menuSize, s.height/3), 1)
 	from := max(min(selected-size/2, len(found)-size), 0)
-	for i, c := range slices.All(found[from:min(from+size, len(found))]) {
+	shown := found[from:min(from+size, len(found))]
+	width := 0
+	for _, c := range shown {
+		width = max(width, len(c.Usage()))
+	}
+	width = min(width, s.width*2/5) // the rest is for what the commands do
+	for i, c := range shown {
 		mark := "  "
 		if from+i == selected {
 			mark = "▸ "
 		}
-		rows = append(rows, s.dimmed(fmt.Sprintf("%s/%-*s  %s", mark, width, c.Usage(), s.says(c.Help))))
+		rows = append(rows, s.dimmed(fmt.Sprintf("%s/%-*s  %s", mark, width, ansi.Truncate(c.Usage(), width, "…"), s.says(c.Help))))
 	}
 	if more := len(found) - size; more > 0 {
 		rows = append(rows, s.dimmed("  "+s.says(fmt.Sprintf("… %d more; arrow keys to move, Enter to choose, Esc to close", more))))

@@ -14,6 +14,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/term"
 
 	"cairn/channel"
@@ -41,6 +42,21 @@ var dim = [2]string{"\x1b[2m", "\x1b[22m"}
 type below struct {
 	unfinished string // the incomplete block of the reply
 	queued     string // what waits for the end of the reply
+}
+
+// tail returns the last rows of the output, at most limit. They may have been made for a wider terminal: what does not fit is left out, as
+// Bubble Tea would, because resized must know what was drawn.
+func tail(output below, limit, width int) []string {
+	text := strings.Trim(output.unfinished+"\n"+output.queued, "\n")
+	if text == "" || limit < 1 {
+		return nil
+	}
+	rows := strings.Split(text, "\n")
+	rows = rows[max(len(rows)-limit, 0):]
+	for i, row := range rows {
+		rows[i] = ansi.Truncate(row, width, "")
+	}
+	return rows
 }
 
 // write prints complete rows above the screen. During a reply they wait for its end and are shown on

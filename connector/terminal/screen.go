@@ -4,27 +4,28 @@
 package terminal
 
 import (
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 const (
 	maxTyped    = 100 // typed lines that wait to be handled
 	inputRows   = 8   // visible rows of the input
 	promptWidth = 2
-	tickEvery   = 500 * time.Millisecond
+	maxOpened   = 5000 // lines of a text to edit: each key takes longer the more there are, and the input keeps 10 000
 )
 
 // Messages to the screen, besides below.
 type (
-	waitMsg struct{} // an answer is pending
-	quitMsg struct{} // the screen should close
-	tickMsg string   // the status
+	waitMsg   struct{} // an answer is pending
+	quitMsg   struct{} // the screen should close
+	tickMsg   struct{} // time has passed
+	statusMsg string
 )
 
 // entry is a typed line, and the form in which the screen shows it.
@@ -47,13 +48,15 @@ type screen struct {
 	below      below
 	since      time.Time // when waiting for the next answer started; zero: that is not known yet
 	ticking    bool
-	lastStatus string // result of the last status call
-	note       string // why a key had no effect
+	asking     bool   // status runs
+	lastStatus string // its last result
+	note       string // why a key had no effect, or what another does
 	leaving    bool
+	left       chan struct{} // closed once it leaves
 }
 
 func newScreen(kept *history, lines chan<- entry, waiting *atomic.Int64) *screen {
-	s := &screen{lines: lines, waiting: waiting, history: kept, width: 80, height: 24}
+	s := &screen{lines: lines, waiting: waiting, history: kept, width: 80, height: 24, left: make(chan struct{})}
 	s.says = func(text string) string { return text }
 	s.draws = func(tea.View) {}
 	s.input = textarea.New()
@@ -86,6 +89,7 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 		if m.Width > promptWidth && m.Height > 0 {
 			s.width = m.Width
 			s.height = m.Height
+			s.input.MaxHeight = min(inputRows, max(m.Height/2, 1)) // the rest is for what is above
 			s.input.SetWidth(m.Width)
 		}
 	case below:
@@ -95,15 +99,19 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case quitMsg:
 		s.leaving = true
+		close(s.left)
 		return s, tea.Quit
 	case waitMsg:
 		s.since = time.Now()
+		s.lastStatus = "" // of an earlier answer
 		if !s.ticking {
 			return s, s.tick()
 		}
 	case tickMsg:
-		s.lastStatus = string(m)
 		return s, s.tick()
+	case statusMsg:
+		s.asking = false
+		s.lastStatus = string(m)
 	case tea.PasteMsg:
 		s.insert(m.Content)
 	case tea.KeyPressMsg:
@@ -111,18 +119,6 @@ func (s *screen) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 		return s, s.key(m)
 	}
 	return s, nil
-}
-
-// tick advances the waiting indicator, and asks for the status.
-func (s *screen) tick() tea.Cmd {
-	s.ticking = s.waiting.Load() > 0
-	if !s.ticking {
-		return nil
-	}
-	if s.since.IsZero() {
-		s.since = time.Now()
-	}
-	return tea.Tick(tickEvery, func(time.Time) tea.Msg { return tickMsg(s.status()) })
 }
 
 func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
@@ -152,6 +148,8 @@ func (s *screen) key(k tea.KeyPressMsg) tea.Cmd {
 		s.input.InsertString("\n")
 	case "tab":
 		s.completePath()
+	case "ctrl+o":
+		s.openPastes()
 	case "up":
 		if s.input.Line() > 0 || !s.recall(1) {
 			return s.edit(k)
@@ -229,7 +227,27 @@ func (s *screen) set(text string) {
 // insert inserts text at the cursor, as a placeholder if it is long.
 func (s *screen) insert(text string) {
 	s.menu = menu{}
-	s.input.InsertString(strings.ReplaceAll(s.pastes.fold(text), "\t", typedTab))
+	folded := s.pastes.fold(text)
+	if folded != text && s.pastes.expand(folded) != folded {
+		s.note = s.says("Ctrl-O opens pasted text.")
+	}
+	s.input.InsertString(strings.ReplaceAll(folded, "\t", typedTab))
+}
+
+// openPastes puts the texts of the placeholders into the input, to be edited.
+func (s *screen) openPastes() {
+	text := s.pastes.expand(s.typed())
+	switch {
+	case text == s.typed():
+		return
+	case strings.Count(text, "\n") >= maxOpened:
+		s.note = s.says("This text is too long to be edited here. It is sent whole.")
+		return
+	}
+	s.input.Reset()
+	s.input.InsertString(strings.ReplaceAll(text, "\t", typedTab))
+	_ = s.input.View()  // it scrolls only within what it has drawn
+	s.input.MoveToEnd() // so that the cursor is visible
 }
 
 // typedTab replaces a tab in the input, which would make spaces of it. It is a noncharacter: no text has it.
@@ -251,7 +269,7 @@ func (s *screen) view() tea.View {
 	above := s.rowsAboveInput()
 	input := strings.ReplaceAll(s.input.View(), typedTab, "→")
 	room := s.height - rowsAtOnce - 1 - strings.Count(input, "\n") - len(above)
-	rows := append(tail(s.below, room), above...)
+	rows := append(tail(s.below, room, s.width-1), above...)
 	v := tea.NewView(strings.Join(append(rows, input), "\n"))
 	v.Cursor = s.input.Cursor()
 	if v.Cursor != nil {
@@ -263,14 +281,7 @@ func (s *screen) view() tea.View {
 // rowsAboveInput returns the rows between the output and the input.
 func (s *screen) rowsAboveInput() (rows []string) {
 	if s.waiting.Load() > 0 && !s.since.IsZero() && s.below.unfinished == "" {
-		text := "· < 1 s"
-		if seconds := int(time.Since(s.since).Seconds()); seconds > 0 {
-			text = fmt.Sprintf("· %d s", seconds)
-		}
-		if s.lastStatus != "" {
-			text += " · " + s.lastStatus
-		}
-		rows = append(rows, s.dimmed(text))
+		rows = append(rows, s.waitingRow())
 	}
 	rows = append(rows, s.menuRows()...)
 	if s.note != "" {
@@ -280,18 +291,5 @@ func (s *screen) rowsAboveInput() (rows []string) {
 }
 
 func (s *screen) dimmed(text string) string {
-	if runes := []rune(text); len(runes) > s.width-1 {
-		text = string(runes[:max(s.width-2, 0)]) + "…"
-	}
-	return styled(dim, text)
-}
-
-// tail returns the last rows of the output, at most limit.
-func tail(output below, limit int) []string {
-	text := strings.Trim(output.unfinished+"\n"+output.queued, "\n")
-	if text == "" || limit < 1 {
-		return nil
-	}
-	rows := strings.Split(text, "\n")
-	return rows[max(len(rows)-limit, 0):]
+	return styled(dim, ansi.Truncate(text, s.width-1, "…"))
 }

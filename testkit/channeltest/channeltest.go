@@ -46,6 +46,7 @@ type Program struct {
 	Rules    access.Rules
 	Tools    channel.Toolbox // of the server "calc"; nil: none
 	Language string          // in which the bot speaks; empty: English
+	Choices  []channel.Choice
 
 	Lease func(s *store.Store) *store.Lease // makes this process one of several; nil: it is alone
 
@@ -69,7 +70,7 @@ func (p *Program) Open(connector Connector) {
 	p.Store = check.Must(store.Open(context.Background(), store.Options{Dir: p.Dir}))(p.T)
 	agent := channel.Agent{
 		Model: p.Model, MaxOutput: 500, Policy: compactor.DefaultPolicy, Language: p.Language,
-		Toolbox: p.Tools, ToolServers: []string{"calc"}, Spawn: []string{"helper"},
+		Toolbox: p.Tools, ToolServers: []string{"calc"}, Spawn: []string{"helper"}, Choices: p.Choices,
 	}
 	p.connector = connector
 	var lease *store.Lease
