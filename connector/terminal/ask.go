@@ -28,17 +28,14 @@ func newAsker(o Options, conversation string, who access.Person) *asker {
 	return a
 }
 
-func (a *asker) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
-	a.client = newClient(hub, log)
-	a.readLanguages(hub)
+func (a *asker) Run(ctx context.Context, bot Bot, log *slog.Logger) error {
+	a.client = client{bot, log}
+	a.readLanguages(bot)
 	return a.out.run(ctx, a.ask)
 }
 
 func (a *asker) ask(ctx context.Context) error {
-	if err := a.hub.Recover(ctx, func(name string) bool { return name == a.conversation }); err != nil {
-		return err
-	}
-	if err := a.hub.Idle(ctx, a.conversation); err != nil {
+	if err := a.bot.Recover(ctx, func(name string) bool { return name == a.conversation }, a.conversation); err != nil {
 		return err
 	}
 	line, err := parseTyped(a.question)
@@ -52,17 +49,17 @@ func (a *asker) ask(ctx context.Context) error {
 	a.id = question.ID
 	a.waiting.Store(true)
 	defer a.waiting.Store(false)
-	if err := a.deliver(ctx, a.conversation, question); err != nil {
+	if err := a.bot.Deliver(ctx, a.conversation, question); err != nil {
 		return err
 	}
-	if err := a.hub.Idle(ctx, a.conversation); err != nil {
+	if err := a.bot.Answered(ctx, a.conversation, a.id); err != nil {
 		return err
 	}
 	switch {
 	case a.failure != "":
 		return errors.New(a.failure)
 	case !a.answered:
-		return errors.New(cmp.Or(a.hub.Operator().WhySilent(ctx, a.conversation), "the question was not answered"))
+		return errors.New(cmp.Or(a.bot.WhySilent(ctx, a.conversation), "the question was not answered"))
 	}
 	return nil
 }

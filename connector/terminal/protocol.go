@@ -74,14 +74,14 @@ func newProtocol(o Options) *protocol {
 
 func shortName(conversation string) string { return strings.TrimPrefix(conversation, prefix) }
 
-func (p *protocol) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
-	p.client = newClient(hub, log)
+func (p *protocol) Run(ctx context.Context, bot Bot, log *slog.Logger) error {
+	p.client = client{bot, log}
 	return p.out.run(ctx, p.loop)
 }
 
 func (p *protocol) loop(ctx context.Context) error {
 	ours := func(name string) bool { return strings.HasPrefix(name, prefix) }
-	if err := p.hub.Recover(ctx, ours); err != nil {
+	if err := p.bot.Recover(ctx, ours, ""); err != nil {
 		return err
 	}
 	room := semaphore.NewWeighted(maxWaiting)
@@ -124,9 +124,9 @@ func (p *protocol) loop(ctx context.Context) error {
 // handle handles one line after the earlier lines of its channel. A command waits until they are answered.
 func (p *protocol) handle(ctx context.Context, r request) error {
 	if r.command == "" {
-		return p.deliver(ctx, r.conversation, r.inbound())
+		return p.bot.Deliver(ctx, r.conversation, r.inbound())
 	}
-	_ = p.hub.Idle(ctx, r.conversation) // where that fails the command fails too, and says why
+	_ = p.bot.Idle(ctx, r.conversation) // where that fails the command fails too, and says why
 	return p.answer(ctx, r)
 }
 
@@ -135,7 +135,7 @@ func (p *protocol) answer(ctx context.Context, r request) error {
 	if line, known := p.answers.Find(r.commandKey()); known {
 		return p.out.write(line)
 	}
-	answer, err := p.command(ctx, r.conversation, access.Person{ID: r.User, Name: r.User, Manager: true}, r.text)
+	answer, err := p.bot.Command(ctx, r.conversation, access.Person{ID: r.User, Name: r.User, Manager: true}, r.text)
 	if err != nil {
 		return err
 	}

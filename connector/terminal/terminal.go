@@ -46,7 +46,7 @@ type mode interface {
 	// If ctx ends first, it returns ctx's error: accepted messages are on disk and are answered at the
 	// next start. A failed write of the output ends it in the same way, except at a person's terminal.
 	// Details that people should not see go to log.
-	Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error
+	Run(ctx context.Context, bot Bot, log *slog.Logger) error
 	Reply(conversation string, to []string) channel.Writer
 	// Interrupt reports whether a SIGINT meant an answer, which it stops, and not the program.
 	Interrupt() bool
