@@ -49,6 +49,13 @@ type replyEvent struct {
 
 	Buttons []channel.Button `json:"buttons,omitempty" jsonschema:"of a question: commands that answer it"`
 	Time    time.Time        `json:"time"`
+
+	// Of a conversation of terminals.
+	To    []string `json:"to,omitempty" jsonschema:"ids of the messages that it answers"`
+	Reply string   `json:"reply,omitempty" jsonschema:"id of the reply, once it was sent"`
+	Row   int64    `json:"row,omitempty" jsonschema:"the order of what was sent: GET …/replies has what came after it"`
+	Part  int      `json:"part,omitempty"`
+	Parts int      `json:"parts,omitempty"`
 }
 
 // notices returns the notices of a conversation since the start, oldest first.
@@ -99,11 +106,14 @@ type messageNew struct {
 	Text       string         `json:"text" jsonschema:"a message, or a command as /context; at most 100000 characters"`
 	ID         string         `json:"id" jsonschema:"at most 100 bytes, unique in the conversation, not cairn:…; a message with a known id is the same one"`
 	Compaction map[string]any `json:"compaction,omitempty" jsonschema:"settings for the turn that answers it: {\"background_threshold\": 0.7}"`
+
+	terminalFields
 }
 
 type messageTaken struct {
 	ID     string `json:"id"`
 	Answer string `json:"answer,omitempty" jsonschema:"of a command"`
+	Silent string `json:"silent,omitempty" jsonschema:"in a conversation of terminals: why the bot does not answer"`
 }
 
 // chats are the conversations at this server, to which people and programs write.
@@ -112,10 +122,12 @@ type chats struct {
 	settings func() *config.Settings
 	log      *slog.Logger
 	posts    posts
+
+	terminals *terminals
 }
 
 func (c *chats) routes() []route {
-	post := send("POST "+conversationPath+"/messages", "Send a message or a command to a web conversation, web:NAME, which may be new: "+
+	post := send("POST "+conversationPath+"/messages", "Send a message or a command to a conversation web:NAME or terminal:NAME, which may be new: "+
 		"202 once the message is on disk; 200 with a command's answer", c.post,
 		http.StatusOK, http.StatusAccepted, http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusTooManyRequests)
 	post.fresh = true
@@ -124,14 +136,19 @@ func (c *chats) routes() []route {
 
 func (c *chats) post(r *request, b messageNew) (taken messageTaken, err error) {
 	name := r.PathValue("conversation")
+	if ofTerminals(name) {
+		return c.terminals.post(r, name, b)
+	}
 	chat, ours := strings.CutPrefix(name, config.WebName+":")
 	if !ours {
-		return taken, problem(http.StatusConflict, "Messages can only be sent to web conversations, such as %s:general.", config.WebName)
+		return taken, problem(http.StatusConflict, "Messages can only be sent to conversations of the browser and of terminals, such as %s:general and terminal:general.", config.WebName)
 	}
 	if !validChatName().MatchString(chat) {
 		return taken, errName
 	}
 	switch b.Text = strings.TrimSpace(b.Text); {
+	case b.terminalFields != terminalFields{}:
+		return taken, bad("author, time, mention and dm are for conversations of terminals.")
 	case b.Text == "":
 		return taken, bad("Write something first: text is missing or empty.")
 	case utf8.RuneCountInString(b.Text) > maxMessage:

@@ -17,6 +17,7 @@ type endpoints struct {
 	conversations *conversations
 	actions       *actions
 	chats         *chats
+	terminals     *terminals
 	policies      *policies
 	simulator     *simulator
 	memories      *memories
@@ -31,10 +32,12 @@ type endpoints struct {
 
 func newEndpoints(o Options, gate *gate) *endpoints {
 	operator := o.Hub.Operator()
+	terminals := newTerminalEndpoints(o)
 	return &endpoints{
 		conversations: &conversations{hub: o.Hub, operator: operator, store: o.Store, settings: o.Settings},
 		actions:       &actions{operator: operator},
-		chats:         &chats{hub: o.Hub, settings: o.Settings, log: o.Log},
+		chats:         &chats{hub: o.Hub, settings: o.Settings, log: o.Log, terminals: terminals},
+		terminals:     terminals,
 		policies:      &policies{operator: operator, events: o.Events},
 		simulator:     &simulator{operator: operator, store: o.Store, settings: o.Settings, running: make(chan struct{}, 1)},
 		memories:      &memories{store: o.Store, events: o.Events},
@@ -90,11 +93,12 @@ const (
 // routes returns the routes of the API. Without endpoints it returns them for their types.
 func (e *endpoints) routes() []route {
 	return slices.Concat(
-		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(),
+		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.terminals.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(),
 		[]route{
 			{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: e.events.serve, query: []param{
 				{name: "conversation", text: "only those of this conversation, by name"},
 				{name: "Last-Event-ID", in: "header", text: "resume after this event"},
+				{name: "attends", text: "somebody answers questions here about calls of tools in this conversation; \"terminal:\": in all of terminals"},
 				{name: "kinds", text: "only these, separated by commas: " + strings.Join(allKinds, ", ")},
 			}},
 			read("/api/openapi.json", "This description", e.openAPI),

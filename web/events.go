@@ -24,10 +24,15 @@ const (
 	kindMemory = "memory"
 	kindReply  = "reply"
 	kindReset  = "reset" // some events were missed: reload everything
+
+	// Of conversations of terminals.
+	kindAccepted = "accepted" // a message is on disk
+	kindSpent    = "spent"    // what a model request used
+	kindIdle     = "idle"     // somebody has waited for an answer, and it was sent before
 )
 
 // allKinds are the kinds of events. "approval": the pending approvals of tool calls have changed.
-var allKinds = []string{"turn", "usage", "compaction", kindMemory, "task", "incident", "approval", kindReply, kindReset}
+var allKinds = []string{"turn", "usage", "compaction", kindMemory, "task", "incident", "approval", kindReply, kindAccepted, kindSpent, kindIdle, kindReset}
 
 // event is one event of a conversation, or of the bot.
 type event struct {
@@ -51,10 +56,10 @@ type Events struct {
 	// Mask removes secrets from an attribute of an incident; nil: there are none.
 	Mask func(groups []string, a slog.Attr) slog.Attr
 
-	mu       sync.Mutex // guards everything below
-	kept     []event    // the newest events, oldest first
-	last     int64      // number of the newest event
-	watchers map[watcher]bool
+	mu       sync.Mutex         // guards everything below
+	kept     []event            // the newest events, oldest first
+	last     int64              // number of the newest event
+	watchers map[watcher]string // with the conversation in which a person or a program answers questions there, see attended
 }
 
 // watcher is one subscriber. It is closed if it reads too slowly.
@@ -63,7 +68,7 @@ type watcher chan event
 // NewEvents returns events whose numbers begin with the time of the start, so that those of an earlier process are
 // smaller.
 func NewEvents() *Events {
-	return &Events{last: time.Now().UnixMicro(), watchers: make(map[watcher]bool)}
+	return &Events{last: time.Now().UnixMicro(), watchers: make(map[watcher]string)}
 }
 
 // publish sends an event to all watchers, and keeps it for those that reconnect.
@@ -84,6 +89,14 @@ func (e *Events) send(kind, conversation string, data any, keep bool) {
 		case channel.Task:
 			d.Text = ""
 			kept.data, kept.json = d, encoded(d)
+		case compactionEvent:
+			d.Summary = ""
+			kept.data, kept.json = d, encoded(d)
+		case replyEvent: // notices are not in the transcript, from which others can be read
+			if !d.Failure || d.Buttons != nil {
+				d.Text = ""
+				kept.data, kept.json = d, encoded(d)
+			}
 		}
 		e.kept = append(e.kept[max(len(e.kept)-keptEvents+1, 0):], kept)
 	}
@@ -107,14 +120,14 @@ func encoded(data any) []byte {
 
 // watch returns a watcher, which first gets the events it has missed since the event with this id; only
 // a reset if the id is from another process or too old. It returns nil if there are too many watchers.
-func (e *Events) watch(id string) watcher {
+func (e *Events) watch(id, attends string) watcher {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.watchers) >= maxWatchers {
 		return nil
 	}
 	w := make(watcher, keptEvents+pendingEvents)
-	e.watchers[w] = true
+	e.watchers[w] = attends
 	switch seen, err := strconv.ParseInt(id, 10, 64); {
 	case id == "":
 	case err != nil || seen < e.last-int64(len(e.kept)) || seen > e.last:
@@ -142,10 +155,30 @@ func keptOf[T any](e *Events) (all []T) {
 func (e *Events) unwatch(w watcher) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.watchers[w] {
+	if _, open := e.watchers[w]; open {
 		delete(e.watchers, w)
 		close(w)
 	}
+}
+
+// attended reports whether a watcher answers questions in a conversation. One that attends "terminal:" does so in all of terminals.
+func (e *Events) attended(conversation string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, attends := range e.watchers {
+		if attends != "" && (attends == conversation || strings.HasSuffix(attends, ":") && strings.HasPrefix(conversation, attends)) {
+			return true
+		}
+	}
+	return false
+}
+
+// mark publishes that somebody has waited for a conversation, and returns the number of that event: who has seen it has seen all before.
+func (e *Events) mark(conversation string) int64 {
+	e.publish(kindIdle, conversation, map[string]string{"conversation": conversation})
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.last
 }
 
 type turnEvent struct {
@@ -194,7 +227,7 @@ func (e *Events) publishUsage(conversation string, used, window int) {
 	}
 }
 
-// compactionEvent is one step of a compaction, without the text of its summary: events outlive what they tell of.
+// compactionEvent is one step of a compaction; kept without the text of its summary: events outlive what they tell of.
 type compactionEvent struct {
 	Conversation string `json:"conversation"`
 	channel.Event
@@ -203,7 +236,6 @@ type compactionEvent struct {
 
 // Compaction publishes a step of a compaction, and how full the window is if that changed it.
 func (e *Events) Compaction(conversation string, c channel.Event) {
-	c.Summary = ""
 	e.publish("compaction", conversation, compactionEvent{conversation, c, time.Now().UTC()})
 	if c.State == compactor.EventApplied || c.State == compactor.EventUndone || c.State == compactor.EventRewritten {
 		e.publishUsage(conversation, c.AfterTokens, c.Window)
@@ -243,7 +275,7 @@ func (e *Events) serve(w http.ResponseWriter, r *http.Request) error {
 			return bad("kinds = %q: must be one or more of %s, separated by commas.", q.Get("kinds"), strings.Join(allKinds, ", "))
 		}
 	}
-	watcher := e.watch(r.Header.Get("Last-Event-ID"))
+	watcher := e.watch(r.Header.Get("Last-Event-ID"), q.Get("attends"))
 	if watcher == nil {
 		return problem(http.StatusServiceUnavailable, "%d clients are watching already. Close some.", maxWatchers)
 	}

@@ -52,7 +52,11 @@ func (t *router) guarded() http.Handler {
 			t.fail(w, r, err)
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		limit := int64(maxBody)
+		if r.Context().Value(trusted{}) != nil {
+			limit = maxLocalBody
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, limit)
 		t.mux.ServeHTTP(w, r)
 	})
 }

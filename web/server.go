@@ -21,13 +21,15 @@ type Options struct {
 	Store    *store.Store
 	Settings func() *config.Settings // the current settings
 	Events   *Events
-	Listener net.Listener   // the server closes it; nil: no address
-	Local    net.Listener   // a socket that only the bot's user can open, who has full access without a token; the server closes it; nil: none
-	Token    string         // the token that clients must send; "": none, allowed only on loopback
-	Hosts    []string       // host names that browsers may use, besides localhost and IP addresses
-	Proxies  []netip.Prefix // reverse proxies, whose X-Forwarded-For names the client
-	Log      *slog.Logger
-	Version  string
+
+	Terminals *Terminals     // nil: conversations of terminals cannot be used over HTTP
+	Listener  net.Listener   // the server closes it; nil: no address
+	Local     net.Listener   // a socket that only the bot's user can open, who has full access without a token; the server closes it; nil: none
+	Token     string         // the token that clients must send; "": none, allowed only on loopback
+	Hosts     []string       // host names that browsers may use, besides localhost and IP addresses
+	Proxies   []netip.Prefix // reverse proxies, whose X-Forwarded-For names the client
+	Log       *slog.Logger
+	Version   string
 
 	Ready       func(ctx context.Context) (ok bool, parts []Part) // checks the bot's health; may query the database
 	Health      http.Handler                                      // serves GET /healthz, /readyz and /metrics; nil: not served

@@ -48,25 +48,12 @@ func (a *app) ask(cmd *cobra.Command, o terminal.Options, words []string) (err e
 	}
 	o.Out = a.out
 	o.Err = a.err
-	if err := a.openWeb(); err != nil {
-		return err
-	}
 	connector, err := terminal.New(o)
 	if err != nil {
 		return usage(err)
 	}
 	a.terminal.Store(connector)
-	ctx, bot, err := a.start(cmd.Context(), a.logger(a.err, slog.LevelError), withoutTurnLimit, connector)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, bot.close()) }()
-	bot.serveBeside(bot.newWeb(bot.newHealth(ctx, nil)))
-	err = connector.Run(ctx, bot.hub, bot.log)
-	if errors.Is(err, context.Canceled) {
-		return context.Cause(ctx)
-	}
-	return err
+	return a.talk(cmd.Context(), connector, a.logger(a.err, slog.LevelError), func(context.Context, *bot) {})
 }
 
 // question returns the words as a text, with the standard input in place of "-".

@@ -136,7 +136,7 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 		if err := b.web.listen(ctx, settings, b.log); err != nil {
 			return err
 		}
-		o.Connectors = append(o.Connectors, b.web.chat)
+		o.Connectors = append(o.Connectors, b.web.chat, b.web.terminals)
 		o.Observers = append(o.Observers, b.web.events)
 		o.Waiting = b.web.events.Asked
 		o.Task = b.web.events.Task

@@ -72,7 +72,7 @@ doctor shows, to hand over and stop.`,
 }
 
 func (a *app) runOnce(ctx context.Context) (err error) {
-	if err := a.openWeb(); err != nil {
+	if err := a.openWeb(nil); err != nil {
 		return err
 	}
 	log := a.logger(a.err, slog.LevelInfo)
@@ -244,6 +244,7 @@ notice or error. Channels run in parallel. A message with a known id is not proc
 	cmd.Flags().StringVar(&o.Channel, "channel", defaultChannel, "`NAME` of the channel")
 	cmd.Flags().StringVar(&o.User, "user", cmp.Or(os.Getenv("USER"), "you"), "`NAME` of the person who talks")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "read and write JSON Lines")
+	cmd.Flags().BoolVar(&o.Deltas, "deltas", false, "with --json: write answers while they are made, too")
 	cmd.Flags().BoolVar(&o.Plain, "plain", false, "plain lines, for screen readers and simple terminals")
 	a.addWeb(cmd)
 	return cmd
@@ -259,9 +260,6 @@ func withoutTurnLimit(s *config.Settings) access.Rules {
 
 func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	if _, err := terminalChannel(o.Channel); err != nil { // else `cairn context` with this name would show another one
-		return err
-	}
-	if err := a.openWeb(); err != nil {
 		return err
 	}
 	o.Plain = o.Plain || os.Getenv("TERM") == "dumb"
@@ -288,20 +286,12 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 		}
 	}
 	log := a.logger(logTo, level)
-	ctx, bot, err := a.start(cmd.Context(), log, withoutTurnLimit, connector)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, bot.close()) }()
-	if isTerminal(a.err) {
-		bot.say = func(line string) { fmt.Fprintln(connector.Notes(), terminal.Printable(a.secrets.mask(line))) }
-	}
-	bot.checkModels()
-	bot.watchSettings(!isTerminal(a.in)) // closing a terminal sends SIGHUP, which must end the program
-	bot.runUpkeep()
-	bot.serveBeside(bot.newWeb(bot.newHealth(ctx, nil)))
-	if err := connector.Run(ctx, bot.hub, log); !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return context.Cause(ctx)
+	return a.talk(cmd.Context(), connector, log, func(_ context.Context, b *bot) {
+		if isTerminal(a.err) {
+			b.say = func(line string) { fmt.Fprintln(connector.Notes(), terminal.Printable(a.secrets.mask(line))) }
+		}
+		b.checkModels()
+		b.watchSettings(!isTerminal(a.in)) // closing a terminal sends SIGHUP, which must end the program
+		b.runUpkeep()
+	})
 }

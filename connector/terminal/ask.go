@@ -55,6 +55,9 @@ func (a *asker) ask(ctx context.Context) error {
 	if err := a.bot.Answered(ctx, a.conversation, a.id); err != nil {
 		return err
 	}
+	if err := a.bot.Settle(ctx); err != nil { // others may have asked the bot that runs here
+		return err
+	}
 	switch {
 	case a.failure != "":
 		return errors.New(a.failure)

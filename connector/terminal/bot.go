@@ -85,7 +85,7 @@ func (h *here) Deliver(ctx context.Context, conversation string, m channel.Inbou
 			h.log.Info("writes_recovered")
 		}
 		return nil
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, channel.ErrClosed):
 		return err
 	}
 	h.log.Log(ctx, h.saving.Begin(), "save_message_failed", "error", err)

@@ -99,6 +99,11 @@ func (p *plain) Interrupt() bool {
 	return true
 }
 
+// Follows returns false for a pipe: what others say is no output of its lines.
+func (p *plain) Follows(conversation string) bool {
+	return p.prompt != "" && conversation == p.conversation
+}
+
 // stop stops the running turn, beside the loop, which waits for it.
 func (p *plain) stop() {
 	go func() {
@@ -126,6 +131,14 @@ func inbound(who access.Person, text string) channel.Inbound {
 func completeLines(text string) string { return strings.TrimRight(Printable(text), "\n") + "\n" }
 
 func (p *plain) note(text string) { _ = p.err.write(completeLines(text)) }
+
+func (p *plain) attends() string { return "" }
+
+func (p *plain) tell(text string) {
+	if p.prompt != "" {
+		p.note("cairn: " + p.says(text))
+	}
+}
 
 // Attended returns false: the next line is read only after the reply.
 func (p *plain) Attended(string) bool { return false }
