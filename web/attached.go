@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -40,10 +41,10 @@ type Attachment struct {
 	writers    map[string]channel.Writer // of the replies that are being written, by conversation
 }
 
-// postedMessage is a message as it was sent.
+// postedMessage is a message that was passed on.
 type postedMessage struct {
 	conversation string
-	body         messageNew
+	message      channel.Inbound
 }
 
 // spoken is what the bot last said of a conversation.
@@ -339,6 +340,26 @@ func (f *Attachment) cancelWriters() {
 	}
 }
 
+// TakeOver is called when this process becomes the bot, before it answers. It shows what the bot before it has sent, by requests to the
+// new one, and passes on the messages of which that one may not have known.
+func (f *Attachment) TakeOver(ctx context.Context, client Client, deliver func(conversation string, m channel.Inbound)) {
+	a := &Attached{Attachment: f, client: client, ctx: ctx}
+	again, talks := f.missing()
+	for _, conversation := range talks {
+		a.catchUp(conversation)
+	}
+	for _, m := range again {
+		deliver(m.conversation, m.message)
+	}
+}
+
+// missing returns the messages that were not accepted, and the conversations in which this terminal talks.
+func (f *Attachment) missing() (again []postedMessage, talks []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Values(f.unaccepted)), slices.Sorted(maps.Keys(f.rows))
+}
+
 // handled reports whether a piece is newer than those handled before, and notes it as handled.
 func (f *Attachment) handled(e replyEvent) (newer bool) {
 	f.mu.Lock()
@@ -349,6 +370,14 @@ func (f *Attachment) handled(e replyEvent) (newer bool) {
 	}
 	f.rows[e.Conversation] = e.Row
 	return true
+}
+
+// has reports whether a piece was handled.
+func (f *Attachment) has(conversation string, row int64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last, talks := f.rows[conversation]
+	return talks && row <= last
 }
 
 // send shows a piece that was sent, once. The events of a conversation come in the order of its rows.

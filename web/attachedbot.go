@@ -128,6 +128,26 @@ func (a *Attached) Deliver(ctx context.Context, conversation string, m channel.I
 	if err := a.enter(ctx, conversation); err != nil {
 		return err
 	}
+	key := messageKey(conversation, m.ID)
+	f := a.Attachment
+	f.mine.Set(key, "")
+	f.mu.Lock()
+	f.unaccepted[key] = postedMessage{conversation, m}
+	f.mu.Unlock()
+	taken, err := askBot[messageTaken](ctx, a, http.MethodPost, conversation, "messages", nil, bodyOf(m))
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil && !errors.Is(err, ErrLost) {
+		delete(f.unaccepted, key)
+	}
+	if err == nil {
+		f.spoken[conversation] = spoken{f.spoken[conversation].language, taken.Silent}
+	}
+	return err
+}
+
+// bodyOf returns a message as it is posted.
+func bodyOf(m channel.Inbound) messageNew {
 	mention := m.Addressed
 	body := messageNew{ID: m.ID, Text: terminal.Escaped(m.Text), terminalFields: terminalFields{
 		Author: m.Author, Mention: &mention, Time: m.Time.UTC().Format(time.RFC3339Nano),
@@ -138,22 +158,7 @@ func (a *Attached) Deliver(ctx context.Context, conversation string, m channel.I
 			body.Compaction[key] = value
 		}
 	}
-	key := messageKey(conversation, m.ID)
-	f := a.Attachment
-	f.mine.Set(key, "")
-	f.mu.Lock()
-	f.unaccepted[key] = postedMessage{conversation, body}
-	f.mu.Unlock()
-	taken, err := askBot[messageTaken](ctx, a, http.MethodPost, conversation, "messages", nil, body)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err != nil && !errors.Is(err, ErrLost) {
-		delete(f.unaccepted, key)
-	}
-	if err == nil {
-		f.spoken[conversation] = spoken{f.spoken[conversation].language, taken.Silent}
-	}
-	return err
+	return body
 }
 
 // lostCommand is what people read about a command whose outcome is not known.
@@ -289,13 +294,9 @@ func (a *Attached) Settle(context.Context) error { return nil }
 
 // catchUpAll asks for everything that the events since the last connection may have been about: places of messages, replies.
 func (a *Attached) catchUpAll() {
-	f := a.Attachment
-	f.mu.Lock()
-	again := slices.Collect(maps.Values(f.unaccepted))
-	talks := slices.Sorted(maps.Keys(f.rows))
-	f.mu.Unlock()
+	again, talks := a.missing()
 	for _, m := range again { // known ones are accepted once more
-		_, _ = askBot[messageTaken](a.ctx, a, http.MethodPost, m.conversation, "messages", nil, m.body) // the next connection tries again
+		_, _ = askBot[messageTaken](a.ctx, a, http.MethodPost, m.conversation, "messages", nil, bodyOf(m.message)) // the next connection tries again
 	}
 	for _, conversation := range talks {
 		a.catchUp(conversation)

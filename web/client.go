@@ -22,7 +22,12 @@ type API func(ctx context.Context, method, path string, query url.Values, body a
 type trusted struct{}
 
 // API returns the API for calls within the process, with full access.
-func (s *Server) API() API { return Remote(inProcess{s.router.mux}, "http://localhost", "") }
+func (s *Server) API() API { return s.Client().call }
+
+// Client reaches the server within the process, with full access.
+func (s *Server) Client() Client {
+	return Client{Transport: inProcess{s.router.mux}, Base: "http://localhost"}
+}
 
 // inProcess answers requests within the process.
 type inProcess struct{ mux http.Handler }

@@ -31,6 +31,8 @@ type Terminals struct {
 	events *Events
 	local  Local // nil: this process has no terminal
 
+	earlier *Attachment // what the terminal has shown before this process became the bot; nil: nothing
+
 	posted platform.Cache // messages that came over HTTP, by messageKey
 
 	mu       sync.Mutex      // guards everything below
@@ -53,9 +55,9 @@ var (
 	_ channel.Attended  = (*Terminals)(nil)
 )
 
-// NewTerminals returns the connector; local may be nil.
-func NewTerminals(events *Events, local Local) *Terminals {
-	return &Terminals{events: events, local: local, here: make(map[string]bool), remote: make(map[string]bool)}
+// NewTerminals returns the connector. local is the terminal of this process, and earlier what it knows from bots before; both may be nil.
+func NewTerminals(events *Events, local Local, earlier *Attachment) *Terminals {
+	return &Terminals{events: events, local: local, earlier: earlier, here: make(map[string]bool), remote: make(map[string]bool)}
 }
 
 func (t *Terminals) Name() string { return terminal.Name }
@@ -195,7 +197,7 @@ func (w *terminalWriter) Cancel() {
 // reads what was sent from the store.
 func (w *terminalWriter) Send(ctx context.Context, p channel.Piece) (id string, err error) {
 	id = p.Reply
-	if w.local != nil {
+	if w.local != nil && w.terminals.isNew(w.conversation, p) {
 		id, err = w.local.Send(ctx, p)
 	}
 	if err == nil {
@@ -205,6 +207,11 @@ func (w *terminalWriter) Send(ctx context.Context, p channel.Piece) (id string, 
 		w.publish(sentEvent(p), true)
 	}
 	return id, err
+}
+
+// isNew reports whether the terminal of this process has not shown a piece as that of a bot before.
+func (t *Terminals) isNew(conversation string, p channel.Piece) bool {
+	return t.earlier == nil || !t.earlier.has(conversation, p.Row)
 }
 
 // sentEvent returns the event of a piece that was sent.

@@ -29,7 +29,7 @@ type terminals struct {
 func newTerminalEndpoints(o Options) *terminals {
 	connector := o.Terminals
 	if connector == nil {
-		connector = NewTerminals(o.Events, nil)
+		connector = NewTerminals(o.Events, nil, nil)
 	}
 	return &terminals{hub: o.Hub, bot: terminal.Here(o.Hub, o.Log), store: o.Store, events: o.Events, connector: connector}
 }

@@ -39,8 +39,11 @@ type desk struct {
 
 var _ terminal.Bot = (*desk)(nil)
 
-// openPatience is how long a terminal looks for a bot whose process just starts or ends.
-const openPatience = 10 * time.Second
+// How long a terminal looks for a bot: at its start another process may just start one, and after one was lost another terminal may.
+const (
+	startPatience = 5 * time.Second
+	lostPatience  = 30 * time.Second
+)
 
 // talk runs a terminal with the bot that runs already, or becomes the bot.
 func (a *app) talk(ctx context.Context, connector *terminal.Terminal, log *slog.Logger, opened func(ctx context.Context, b *bot)) (err error) {
@@ -72,7 +75,10 @@ func (d *desk) bot(ctx context.Context) (terminal.Bot, error) {
 	if d.now != nil {
 		return d.now, nil
 	}
-	late := time.Now().Add(openPatience)
+	late := time.Now().Add(startPatience)
+	if d.before {
+		late = time.Now().Add(lostPatience)
+	}
 	for {
 		err := d.find(ctx)
 		starting := errors.Is(err, store.ErrInUse) || errors.Is(err, web.ErrLost)
@@ -109,7 +115,7 @@ func (d *desk) find(ctx context.Context) error {
 
 // become makes this process the bot.
 func (d *desk) become() error {
-	if err := d.app.openWeb(d.connector); err != nil {
+	if err := d.app.openWeb(d.connector, d.attachment); err != nil {
 		return err
 	}
 	terminals := d.app.webSide.terminals
@@ -119,12 +125,19 @@ func (d *desk) become() error {
 	}
 	context.AfterFunc(ctx, func() { d.end(context.Cause(ctx)) })
 	d.host = b
-	d.now = &hosted{Bot: terminal.Here(b.hub, d.log), terminals: terminals}
+	here := &hosted{Bot: terminal.Here(b.hub, d.log), terminals: terminals}
 	d.opened(ctx, b)
-	b.serveBeside(b.newWeb(b.newHealth(ctx, nil)))
+	server := b.newWeb(b.newHealth(ctx, nil))
 	if d.before {
 		d.connector.Moved(true)
+		d.attachment.TakeOver(ctx, server.Client(), func(conversation string, m channel.Inbound) {
+			if err := here.Deliver(ctx, conversation, m); err != nil {
+				d.log.Warn("deliver_again_failed", "conversation", conversation, "error", err)
+			}
+		})
 	}
+	d.now = here
+	b.serveBeside(server)
 	if d.left != nil {
 		return b.hub.Recover(ctx, d.left)
 	}

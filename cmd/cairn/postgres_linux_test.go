@@ -43,7 +43,7 @@ func TestCommandsOnPostgres(t *testing.T) {
 
 	l := p.start("chat", "--json")
 	l.ask(`{"text":"hello","id":"1"}`, `"reply"`)
-	p.fails(exitInUse, "stop it, or name another schema", "chat")
+	p.fails(exitInUse, "stop it, or name another schema", "import", "past.jsonl", "--channel", "terminal:past")
 	check.Contains(t, "beside the bot", p.must("", "recall", "tea"), "oolong")
 	l.end()
 	p.must("", "purge", "--channel", "terminal:general", "--yes")

@@ -72,7 +72,7 @@ doctor shows, to hand over and stop.`,
 }
 
 func (a *app) runOnce(ctx context.Context) (err error) {
-	if err := a.openWeb(nil); err != nil {
+	if err := a.openWeb(nil, nil); err != nil {
 		return err
 	}
 	log := a.logger(a.err, slog.LevelInfo)

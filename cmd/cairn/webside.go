@@ -31,11 +31,11 @@ type webSide struct {
 	terminals *web.Terminals
 }
 
-// openWeb prepares the web server. local is the terminal of this process; nil: it has none.
-func (a *app) openWeb(local web.Local) error {
+// openWeb prepares the web server. local is the terminal of this process, and earlier what that knows: see web.NewTerminals.
+func (a *app) openWeb(local web.Local, earlier *web.Attachment) error {
 	events := web.NewEvents()
 	events.Mask = a.secrets.attr
-	side := &webSide{events: events, chat: web.NewChat(events), terminals: web.NewTerminals(events, local)}
+	side := &webSide{events: events, chat: web.NewChat(events), terminals: web.NewTerminals(events, local, earlier)}
 	if address := a.settings.Web.Listen; address != "" {
 		token, err := a.settings.WebToken()
 		err = cmp.Or(err, config.CheckWeb(address, token))
