@@ -159,7 +159,7 @@ func (a *Attached) read(stream io.ReadCloser) {
 	quiet := time.AfterFunc(silence, func() { _ = stream.Close() })
 	defer quiet.Stop()
 	lines := bufio.NewReader(stream)
-	var id, kind string
+	var id, kind, data string
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
@@ -173,9 +173,14 @@ func (a *Attached) read(stream io.ReadCloser) {
 		case "event":
 			kind = value
 		case "data":
-			a.show(kind, []byte(value))
+			data = value
+		case "": // the end of an event; one without data only says where the stream begins
+			if data != "" {
+				a.show(kind, []byte(data))
+			}
 			a.saw(id)
 			id = ""
+			data = ""
 		}
 	}
 }

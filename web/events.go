@@ -152,6 +152,13 @@ func keptOf[T any](e *Events) (all []T) {
 	return all
 }
 
+// newest returns the number of the newest event.
+func (e *Events) newest() int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.last
+}
+
 func (e *Events) unwatch(w watcher) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -176,9 +183,7 @@ func (e *Events) attended(conversation string) bool {
 // mark publishes that somebody has waited for a conversation, and returns the number of that event: who has seen it has seen all before.
 func (e *Events) mark(conversation string) int64 {
 	e.publish(kindIdle, conversation, map[string]string{"conversation": conversation})
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.last
+	return e.newest()
 }
 
 type turnEvent struct {
@@ -284,7 +289,11 @@ func (e *Events) serve(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("X-Accel-Buffering", "no")
 	alive := time.NewTicker(heartbeat)
 	defer alive.Stop()
-	text := "retry: 2000\n\n" // milliseconds until a client reconnects
+	text := "retry: 2000\n" // milliseconds until a client reconnects
+	if r.Header.Get("Last-Event-ID") == "" {
+		text += fmt.Sprintf("id: %d\n", e.newest()) // for a client that is disconnected before the first event
+	}
+	text += "\n"
 	for {
 		if _, err := io.WriteString(w, text); err != nil || http.NewResponseController(w).Flush() != nil {
 			return nil

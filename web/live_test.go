@@ -76,6 +76,7 @@ func TestEvents(t *testing.T) {
 func TestWatcherResumes(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	w := r.watch("")
+	w.until(t, "id: ") // where the stream begins
 	r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: 1})
 	id := strings.TrimPrefix(w.until(t, "id: "), "id: ")
 	r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: 2, Content: "a secret"})

@@ -52,7 +52,7 @@ func TestTwoTerminalsTalkAtTheSameTime(t *testing.T) {
 		rest := strings.Join(guest.end(), "\n")
 		check.Lacks(t, "what else a guest reads", rest, `"reply"`, `"h1"`)
 	}
-	check.Contains(t, "output through a pipe", p.must("one\n//context\n/usage\n", "chat"), "I hear: one\nI hear: /context\n", "in total")
+	check.Contains(t, "output through a pipe", p.must("one\n//context\n/context\n", "chat"), "I hear: one\nI hear: /context\n", "running   nothing")
 	check.Equal(t, "the answer to a question", p.must("", "ask", "two?"), "I hear: two?\n")
 	p.fails(exitFailed, "There is no command /contxt", "ask", "/contxt")
 	lines := strings.Join(host.end(), "\n")
