@@ -102,6 +102,18 @@ func RecordOf(m Message) Record {
 	return r
 }
 
+// Decoded returns a record that was read from JSON, with what String needs.
+func (r Record) Decoded() Record {
+	r.of = Message{
+		Seq: r.Seq, ID: r.ID, Role: r.Role, Author: r.Author, AuthorID: r.AuthorID, Time: r.Time, Text: r.Text,
+		Calls: r.Calls, Tool: r.Tool, CallID: r.CallID,
+	}
+	for _, w := range r.With {
+		r.of.Attachments = append(r.of.Attachments, Attachment{Kind: w.Kind, Name: w.Name, Caption: w.Caption})
+	}
+	return r
+}
+
 // MaxCallShown limits the text of a tool call, in characters.
 const MaxCallShown = 100
 

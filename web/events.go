@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/compactor"
 	"cairn/internal/observe"
 )
 
@@ -229,21 +228,6 @@ type usageEvent struct {
 func (e *Events) publishUsage(conversation string, used, window int) {
 	if window > 0 {
 		e.publish("usage", conversation, usageEvent{conversation, used, window, time.Now().UTC()})
-	}
-}
-
-// compactionEvent is one step of a compaction; kept without the text of its summary: events outlive what they tell of.
-type compactionEvent struct {
-	Conversation string `json:"conversation"`
-	channel.Event
-	Time time.Time `json:"time"`
-}
-
-// Compaction publishes a step of a compaction, and how full the window is if that changed it.
-func (e *Events) Compaction(conversation string, c channel.Event) {
-	e.publish("compaction", conversation, compactionEvent{conversation, c, time.Now().UTC()})
-	if c.State == compactor.EventApplied || c.State == compactor.EventUndone || c.State == compactor.EventRewritten {
-		e.publishUsage(conversation, c.AfterTokens, c.Window)
 	}
 }
 
