@@ -40,6 +40,7 @@ func (l *examiner) examine(ctx context.Context, dir, to string) (found []string,
 	if _, err := os.Stat(store.File(dir)); errors.Is(err, os.ErrNotExist) {
 		return nil, l.checkNoneAccepted() // it died before it created the file
 	}
+	_ = os.Remove(dir + "/cairn.sock") // of the process that was killed: a socket cannot be copied
 	if err := errors.Join(os.RemoveAll(to), os.CopyFS(to, os.DirFS(dir))); err != nil {
 		return nil, err
 	}

@@ -93,6 +93,9 @@ func (t *terminals) now(r *request) (now terminalNow, err error) {
 	if err != nil {
 		return now, err
 	}
+	if err := t.bot.Recover(ctx, only(name), ""); err != nil {
+		return now, err
+	}
 	now.Model, now.Window = t.bot.Model(ctx, name)
 	now.Language = t.bot.Language(name)
 	now.Silent = t.bot.WhySilent(ctx, name)
@@ -161,6 +164,10 @@ type sentList struct {
 
 func (t *terminals) replies(r *request) (list sentList, err error) {
 	name, err := t.conversationOf(r.Request)
+	if err != nil {
+		return list, err
+	}
+	err = t.bot.Recover(r.Context(), only(name), "") // an earlier process may have left something to answer here
 	if err != nil {
 		return list, err
 	}

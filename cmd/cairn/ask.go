@@ -24,7 +24,8 @@ func newAsk(a *app) *cobra.Command {
 		Short: "Ask one question, and print the answer",
 		Long: `Ask the bot one question in one of the terminal's channels, and print the answer. The words of
 the question are joined; "-" stands for what standard input contains. The conversation continues
-where it stopped, and the bot saves the question like any message in cairn chat.
+where it stopped, and the bot saves the question like any message in cairn chat. A bot that runs
+already answers it.
 
 Standard output has the answer and nothing else. Exit code 1: there is no answer; standard error
 says why. Open tasks of other agents and unfinished compactions resume at the next start.`,

@@ -119,7 +119,7 @@ func (d *desk) become() error {
 		return err
 	}
 	terminals := d.app.webSide.terminals
-	ctx, b, err := d.app.start(d.ctx, d.log, withoutTurnLimit)
+	ctx, b, err := d.app.start(d.ctx, d.log, withoutTurnLimit, terminals)
 	if err != nil {
 		return err
 	}

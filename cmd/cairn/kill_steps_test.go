@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -106,7 +107,7 @@ func prepared(t *testing.T, scene string) (dir string) {
 
 func (s step) die(t *testing.T, prepared string) {
 	p := newFolder(t)
-	check.NoError(t, os.CopyFS(filepath.Join(p.dir, "data"), os.DirFS(filepath.Join(prepared, "data"))))
+	check.NoError(t, os.CopyFS(filepath.Join(p.dir, "data"), files{os.DirFS(filepath.Join(prepared, "data")).(fs.ReadDirFS)}))
 	var settings []string
 	if s.full {
 		settings = []string{"background_threshold = 0.30", "aggressive_threshold = 0.32", "emergency_threshold = 0.38"}

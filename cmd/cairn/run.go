@@ -220,10 +220,11 @@ const defaultChannel = "general"
 func newChat(a *app) *cobra.Command {
 	o := terminal.Options{}
 	cmd := &cobra.Command{
-		Use:   "chat [--channel NAME] [--user NAME] [--plain] [--json] [--web ADDRESS]",
+		Use:   "chat [--channel NAME] [--user NAME] [--plain] [--json [--deltas]] [--web ADDRESS]",
 		Short: "Chat with the bot",
 		Long: `Chat with the bot in one of the terminal's channels. The conversation continues where it
-stopped. Edits of the settings file apply from the next turn on.
+stopped. Edits of the settings file apply from the next turn on. If a bot runs already, cairn chat
+talks to it, beside others; if that ends, it goes on with the next one, or becomes the bot.
 
 At a terminal, / shows the commands; Enter chooses one. Alt-Enter starts a new line, the
 arrow keys and Ctrl-R search the history, Ctrl-C stops an answer, Ctrl-D or /quit quits. //word
@@ -235,7 +236,8 @@ to standard output. At the end of the input, the bot finishes its work and exits
 With --json, each line of input is an object, of which only text is required:
   {"channel":"general","user":"Ada","text":"hello","id":"1","time":"2026-01-31T15:04:05Z","mention":true,"dm":false}
 Each line of output is an object of type accepted, reply, compaction, memory, usage, task,
-notice or error. Channels run in parallel. A message with a known id is not processed twice.`,
+notice or error, with --deltas also delta. Channels run in parallel. A message with a known id is
+not processed twice.`,
 		Example: `  cairn chat --channel garden --user Ada
   printf 'I prefer tea.\nWhat do I prefer?\n' | cairn chat
   echo '{"text":"hello","id":"42"}' | cairn chat --json`,
@@ -261,6 +263,9 @@ func withoutTurnLimit(s *config.Settings) access.Rules {
 func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	if _, err := terminalChannel(o.Channel); err != nil { // else `cairn context` with this name would show another one
 		return err
+	}
+	if o.Deltas && !o.JSON {
+		return usage(errors.New("--deltas is for --json"))
 	}
 	o.Plain = o.Plain || os.Getenv("TERM") == "dumb"
 	o.In = a.in

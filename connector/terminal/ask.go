@@ -5,6 +5,7 @@ package terminal
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"slices"
@@ -23,7 +24,7 @@ type asker struct {
 }
 
 func newAsker(o Options, conversation string, who access.Person) *asker {
-	a := &asker{question: o.Question, plain: plain{out: newOutput(o.Out), err: newOutput(o.Err), conversation: conversation, who: who}}
+	a := &asker{question: o.Question, id: rand.Text(), plain: plain{out: newOutput(o.Out), err: newOutput(o.Err), conversation: conversation, who: who}}
 	a.print = func(string) {} // nobody waits for a compaction
 	return a
 }
@@ -46,7 +47,7 @@ func (a *asker) ask(ctx context.Context) error {
 		return a.say(ctx, line)
 	}
 	question := inbound(a.who, line.text)
-	a.id = question.ID
+	question.ID = a.id
 	a.waiting.Store(true)
 	defer a.waiting.Store(false)
 	if err := a.bot.Deliver(ctx, a.conversation, question); err != nil {
@@ -77,7 +78,7 @@ func (a *asker) Interrupt() bool {
 }
 
 func (a *asker) Reply(_ string, to []string) channel.Writer {
-	return askerReply{a, a.id != "" && slices.Contains(to, a.id)}
+	return askerReply{a, slices.Contains(to, a.id)}
 }
 
 // askerReply writes an answer when it is complete.
