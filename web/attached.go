@@ -88,10 +88,11 @@ func (a *Attached) follow(stream io.ReadCloser) {
 		if !again || a.ctx.Err() != nil {
 			return
 		}
-		var err error
-		if stream, err = a.open(); err != nil {
+		next, err := a.open()
+		if err != nil {
 			return
 		}
+		stream = next
 	}
 }
 

@@ -135,7 +135,8 @@ func (t *terminals) wait(r *request) (w waited, err error) {
 	}
 	switch {
 	case r.Get("tasks") == "true":
-		if err = t.bot.Idle(ctx, name); err == nil {
+		err = t.bot.Idle(ctx, name)
+		if err == nil {
 			err = t.hub.Operator().DrainTasks(ctx, only(name), func(int) {})
 		}
 	case r.Get("message") != "":
@@ -225,7 +226,7 @@ type terminalFields struct {
 const maxLine = 4 << 20
 
 func (t *terminals) post(r *request, name string, b messageNew) (taken messageTaken, err error) {
-	name, err = t.conversationOf(r.Request)
+	_, err = t.conversationOf(r.Request)
 	switch {
 	case err != nil:
 		return taken, err

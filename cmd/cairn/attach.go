@@ -104,7 +104,8 @@ func (a *app) attach(ctx context.Context, name string, before int) error {
 			return err
 		}
 		fmt.Fprintln(a.err, "the bot has ended or does not answer; waiting for it")
-		if bot, err = awaitBot(ctx, a); err != nil {
+		bot, err = awaitBot(ctx, a)
+		if err != nil {
 			return err
 		}
 	}

@@ -81,6 +81,9 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		return nil, nil, err
 	}
 	if err := b.openHub(ctx, connectors); err != nil {
+		if b.web != nil {
+			b.web.close()
+		}
 		return nil, nil, errors.Join(err, b.store.Close())
 	}
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
