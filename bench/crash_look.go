@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"cairn/store"
+	"cairn/testkit/storetest"
 )
 
 // examiner examines what a process left on disk. It works on a copy, so that the next process still
@@ -40,8 +41,7 @@ func (l *examiner) examine(ctx context.Context, dir, to string) (found []string,
 	if _, err := os.Stat(store.File(dir)); errors.Is(err, os.ErrNotExist) {
 		return nil, l.checkNoneAccepted() // it died before it created the file
 	}
-	_ = os.Remove(dir + "/cairn.sock") // of the process that was killed: a socket cannot be copied
-	if err := errors.Join(os.RemoveAll(to), os.CopyFS(to, os.DirFS(dir))); err != nil {
+	if err := errors.Join(os.RemoveAll(to), storetest.CopyFolder(to, dir)); err != nil {
 		return nil, err
 	}
 	l.db, err = sql.Open("sqlite3", store.File(to))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cairn/channel/access"
+	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
@@ -127,6 +128,11 @@ func (h commandHost) answerLate(ctx context.Context, code string, who access.Per
 		if records == nil {
 			continue
 		}
+		if allow {
+			if err := h.pausedCall(ctx, records, code); err != nil {
+				return "", false, err
+			}
+		}
 		asked, question, err := decideLate(ctx, records, code, allow)
 		if err != nil {
 			return "", false, err
@@ -142,6 +148,22 @@ func (h commandHost) answerLate(ctx context.Context, code string, who access.Per
 		return speaker.Sayf("%s allowed the call of %s; I go on with it.", by, asked.Tool), true, h.resumeCall(ctx, records, asked, question, who)
 	}
 	return "", false, nil
+}
+
+// pausedCall returns why nothing would go on with an allowed call, as an error for the person: the conversation is paused. The question stays.
+func (h commandHost) pausedCall(ctx context.Context, records *store.Conversation, code string) error {
+	here, all, err := h.operator().Paused(ctx, records.Name())
+	if err != nil || !here && !all {
+		return err
+	}
+	asked, err := records.Settings().Asked(ctx)
+	i := slices.IndexFunc(asked, func(c store.AskedCall) bool { return c.Code == code && !isOld(c) })
+	if err != nil || i < 0 {
+		return err
+	}
+	words := h.operator().WhySilent(ctx, records.Name())
+	stays := h.c.speaker().Sayf("I go on with the call of %s if somebody allows it after that: the question stays.", asked[i].Tool)
+	return sentences.Problem{Text: words + " " + stays, Private: true} // otherwise it would replace the question with its buttons
 }
 
 // decideLate notes the answer to a question about a call. said is the message that the call was for; zero: there is no such question, or

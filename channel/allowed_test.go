@@ -2,6 +2,7 @@ package channel_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,26 @@ func TestCallOfADeletedMessageIsNotAllowed(t *testing.T) {
 		r.waitForReplies()
 		check.Len(t, "calls", b.Called(), 0)
 	})
+}
+
+// TestCallIsNotAllowedWhilePaused: nothing would go on with it, so the question stays.
+func TestCallIsNotAllowedWhilePaused(t *testing.T) {
+	for pause, resume := range map[string]string{"/pause": "/resume", "/pause everywhere": "/resume everywhere"} {
+		inBubble(t, nil, func(t *testing.T, r *rig) {
+			line, b := askedInVain(r)
+			r.run(pause)
+			answer := r.runAsManager(line)
+			check.Contains(t, "what they read", answer.Text, resume+" ends the pause. I go on with the call of calc_add if somebody allows it after that")
+			check.That(t, answer.Private && answer.Refused, "it replaces the question: %+v", answer)
+			r.waitForReplies()
+			check.EqualAll(t, "what people said", slices.DeleteFunc(r.transcript(), func(line string) bool { return !strings.HasPrefix(line, "user:") }), []string{"user: please add"})
+			r.run(resume)
+			r.wantAnswer(line, "Ada allowed the call of calc_add; I go on with it.")
+			r.waitForReplies()
+			check.Len(t, "calls", b.Called(), 1)
+			check.Equal(t, "the answer", r.lastText(), "The tool says: five")
+		})
+	}
 }
 
 // TestAllowedCallMayBeWrittenDifferently: what the arguments say counts.

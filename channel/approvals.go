@@ -44,10 +44,11 @@ type Attended interface {
 
 // Approval is a call that waits for permission.
 type Approval struct {
-	Code      string    `json:"code"` // argument of /allow and /deny
-	Tool      string    `json:"tool"`
-	Arguments string    `json:"arguments"` // JSON, shortened, secrets masked
-	Asked     time.Time `json:"asked"`
+	Conversation string    `json:"conversation"`
+	Code         string    `json:"code"` // argument of /allow and /deny
+	Tool         string    `json:"tool"`
+	Arguments    string    `json:"arguments"` // JSON, shortened, secrets masked
+	Asked        time.Time `json:"asked"`
 
 	decided chan bool // buffered, capacity 1
 }
@@ -97,7 +98,7 @@ func (a *approvals) approve(ctx context.Context, t llm.Tool, arguments json.RawM
 	if allowed {
 		return a.allowed(ctx, t)
 	}
-	asked := &Approval{Code: code, Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
+	asked := &Approval{Conversation: a.name, Code: code, Tool: t.Name, Arguments: shownArguments(arguments), Asked: time.Now(), decided: make(chan bool, 1)}
 	a.wait(asked)
 	defer a.wait(nil)
 	err = a.await(ctx, t, asked)
@@ -224,17 +225,27 @@ func StopButton(h *Hub, conversation string) []Button {
 	return []Button{{Label: sentences.In(language).Translate("Stop"), Line: "/stop", Beside: true}}
 }
 
-// Approvals returns the tool calls that wait for permission in a conversation. A turn makes its calls one after the
-// other, so there is at most one.
+// Approvals returns the tool calls that wait for permission in a conversation; "" means in all of this process. The oldest is first. A turn
+// makes its calls one after the other, so each conversation has at most one.
 func (o Operator) Approvals(name string) (waiting []Approval) {
-	c, _ := o.hub.find(name, nil)
-	if c == nil {
-		return nil
+	add := func(c *conversation) {
+		if asked := c.approvals.waiting.Load(); asked != nil {
+			waiting = append(waiting, *asked)
+		}
 	}
-	defer o.hub.release(c)
-	if asked := c.approvals.waiting.Load(); asked != nil {
-		waiting = append(waiting, *asked)
+	if name != "" {
+		c, _ := o.hub.find(name, nil)
+		if c == nil {
+			return nil
+		}
+		defer o.hub.release(c)
+		add(c)
+		return waiting
 	}
+	for c := range o.hub.all() {
+		add(c)
+	}
+	slices.SortFunc(waiting, func(a, b Approval) int { return a.Asked.Compare(b.Asked) })
 	return waiting
 }
 

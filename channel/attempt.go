@@ -70,6 +70,7 @@ func (a *attempt) show() {
 // withdraw removes what was shown.
 func (a *attempt) withdraw() {
 	if a.writer != nil {
+		a.sender.unhold()
 		a.writer.Cancel()
 	}
 }

@@ -215,8 +215,8 @@ func (h commandHost) StartSession(ctx context.Context) (wanted, later bool, err 
 	return h.c.wantSession(ctx)
 }
 
-func (h commandHost) Stop() (stopped bool) {
-	for _, name := range h.answeredHere() {
+func (h commandHost) Stop(ctx context.Context) (stopped bool) {
+	for _, name := range h.answeredHere(ctx) {
 		if turn := h.operator().turnIn(name); turn != nil {
 			turn.cancel(errStopped)
 			return true
@@ -226,7 +226,7 @@ func (h commandHost) Stop() (stopped bool) {
 }
 
 func (h commandHost) Approve(ctx context.Context, code string, who access.Person, by string, allow bool) (text string, ok bool, err error) {
-	for _, name := range h.answeredHere() {
+	for _, name := range h.answeredHere(ctx) {
 		text, ok = h.operator().Approve(name, code, by, allow)
 		if ok {
 			return text, true, nil
@@ -235,16 +235,16 @@ func (h commandHost) Approve(ctx context.Context, code string, who access.Person
 	return h.answerLate(ctx, strings.ToLower(code), who, by, allow)
 }
 
-// answeredHere returns the conversations whose answers people see here: this one, and for a thread the one above
-// while it answers the message that the thread hangs on. Slack shows that answer in the thread.
-func (h commandHost) answeredHere() []string {
+// answeredHere returns the conversations whose answers people see here: this one, and for a thread the one above while its answer is shown
+// in the thread.
+func (h commandHost) answeredHere(ctx context.Context) []string {
 	place := chat.ParsePlace(h.c.name)
 	question := place.Thread
 	if question == "" {
 		return []string{h.c.name}
 	}
 	place.Thread = ""
-	if turn := h.operator().turnIn(place.String()); turn == nil || !slices.Contains(turn.To, question) {
+	if turn := h.operator().turnIn(place.String()); turn == nil || !h.hub.answersIn(ctx, place.String(), turn.To, question) {
 		return []string{h.c.name}
 	}
 	return []string{h.c.name, place.String()}

@@ -76,6 +76,12 @@ type Adopter interface {
 	Fresh()
 }
 
+// Forgetter is implemented by connectors that have shown a person's message elsewhere than at its place, such as in a title.
+type Forgetter interface {
+	// Forgotten reports that messages of people were deleted or forgotten, by their platform ids. It must not block.
+	Forgotten(conversation string, ids []string)
+}
+
 // Observer is implemented by connectors that follow their conversations. Its methods must not block.
 type Observer interface {
 	// Accepted reports that a message is on disk, and its place (seq) once it is taken up. If an earlier turn takes long, or the
@@ -160,6 +166,12 @@ type Reader interface {
 	// Readable returns those of the connector's conversations that a person may read now, in the given order, by the platform's
 	// answers at this moment. Without an answer, a conversation is left out; the error says why some are.
 	Readable(ctx context.Context, person string, conversations []string) ([]string, error)
+}
+
+// Threader is implemented by connectors that show the answers to messages of a channel in threads.
+type Threader interface {
+	// ThreadOf returns the thread in which a message of a channel's conversation is answered, by its platform id.
+	ThreadOf(ctx context.Context, conversation, id string) string
 }
 
 // Linker is implemented by connectors whose messages have addresses.

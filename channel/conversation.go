@@ -102,7 +102,7 @@ func newConversation(env *environment, name string, connector Connector, records
 		loop:  loop{life: life, end: end, inbox: inbox{signal: make(chan struct{}, 1), ended: make(chan struct{})}},
 		voice: voice{site: at},
 		usage: usage{site: at},
-		edits: edits{records: records},
+		edits: edits{records: records, forgotten: env.forgotten},
 	}
 	c.edits.wake = c.wake
 	c.sender = sender{voice: &c.voice, loop: &c.loop, writers: make(map[string]Writer)}

@@ -58,7 +58,7 @@ func (h *Hub) change(ctx context.Context, name string, what change) error {
 	if err != nil {
 		return err
 	}
-	return (&edits{records: records, wake: func() {}}).write(ctx, what) // which tells its owner
+	return (&edits{records: records, wake: func() {}, forgotten: h.forgotten}).write(ctx, what) // which tells its owner
 }
 
 // deliverToOwner puts messages into the inbox of a conversation that another process owns.
@@ -102,6 +102,16 @@ func FirstInThread(ctx context.Context, h *Hub, name, id string) bool {
 	}
 	known, err := HasMessages(ctx, h, name, id)
 	return err == nil && !known
+}
+
+// AskedFirst reports whether a message of a person, by its platform id, wanted an answer, and whether it came before all that the bot has
+// written in the conversation. It may be deleted since.
+func AskedFirst(ctx context.Context, h *Hub, name, id string) (asked, first bool, err error) {
+	records, err := h.stored(ctx, name)
+	if records == nil {
+		return false, false, err
+	}
+	return records.Inbox().AskedFirst(ctx, id)
 }
 
 // Has reports whether a conversation has a message of a person, by its platform id, which may be deleted.

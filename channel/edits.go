@@ -20,6 +20,8 @@ type edits struct {
 	records *store.Conversation
 	wake    func() // has the conversation check for work
 
+	forgotten func(name string, ids []string) // has the connector forget what was deleted
+
 	mu      sync.Mutex // guards all below
 	reading bool
 	during  []change // made since
@@ -42,7 +44,11 @@ func (e *edits) apply(ctx context.Context, what change) error {
 
 func (e *edits) write(ctx context.Context, what change) error {
 	if what.edited == nil {
-		return privacy.Of(e.records).Delete(ctx, what.deleted)
+		err := privacy.Of(e.records).Delete(ctx, what.deleted)
+		if err == nil {
+			e.forgotten(e.records.Name(), what.deleted)
+		}
+		return err
 	}
 	seq, changed, err := privacy.Of(e.records).Edit(ctx, *what.edited)
 	if changed && seq == 0 { // it waits, and may be incomplete now

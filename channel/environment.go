@@ -33,6 +33,14 @@ func (e *environment) place(name string, connector Connector, records *store.Con
 	return &site{environment: e, name: name, connector: connector, records: records, log: e.o.Log.With("conversation", name)}
 }
 
+// forgotten has a Forgetter remove what its platform shows of messages that are deleted.
+func (e *environment) forgotten(name string, ids []string) {
+	forgetter, forgets := e.connectors[connectorOf(name)].(Forgetter)
+	if forgets && len(ids) > 0 {
+		forgetter.Forgotten(name, ids)
+	}
+}
+
 // goroutines are what a hub starts, and awaits when it closes. It is safe for concurrent use.
 type goroutines struct {
 	running sync.WaitGroup

@@ -17,6 +17,31 @@ type erasure struct {
 	in  []*store.Conversation
 }
 
+// ErasePerson deletes the data of a person from conversations, also from those in memory, and waits for that. If it ends early, the
+// deletion goes on in the background, and after the next start.
+func ErasePerson(ctx context.Context, h *Hub, who store.Person, in []*store.Conversation) error {
+	done, err := erasure{h, who, in}.begin(ctx)
+	if err != nil {
+		return err
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// PurgeConversation deletes everything of a conversation, which may be in memory. Its running turn ends.
+func PurgeConversation(ctx context.Context, h *Hub, records *store.Conversation) error {
+	if err := privacy.Of(records).Purge(ctx); err != nil {
+		return err
+	}
+	h.rereadSettings(records)
+	erasure{hub: h}.forgetFocus(ctx, records.Name())
+	return nil
+}
+
 // begin erases the person from the conversations, and from what their loops hold in memory. The messages are deleted in the
 // background; done receives the result of that.
 func (e erasure) begin(ctx context.Context) (done <-chan error, err error) {
@@ -79,6 +104,7 @@ func (e erasure) messagesIn(records *store.Conversation) error {
 		if err != nil {
 			return err
 		}
+		e.hub.forgotten(records.Name(), some.Deleted)
 		if some.Done {
 			return nil
 		}

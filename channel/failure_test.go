@@ -121,6 +121,40 @@ func TestReplyThatCannotBeStoredIsReported(t *testing.T) {
 	r.wantUsage("a reply that waited", "turn scripted 3 300 0 0 3")
 }
 
+// An answer that people have stopped is not written again because the disk refuses what they saw of it.
+func TestStopOutlivesADiskThatRefuses(t *testing.T) {
+	words := strings.Repeat("word ", 1000)
+	for _, ends := range []bool{false, true} { // the process ends before the disk accepts it
+		inBubble(t, inSteps(alwaysSay(words), alwaysSay("in full")), func(t *testing.T, r *rig) {
+			log := r.captureLog()
+			r.model.Delay = time.Second
+			accept := storetest.Refuse(t, r.store, "INSERT ON outbox", "no")
+			r.say("hello", true)
+			time.Sleep(10 * time.Second)
+			r.wantAnswer("/stop", "Stopped.")
+			time.Sleep(time.Minute)
+			check.HasPrefix(t, "what people read", r.lastText(), "I cannot save what I wrote before I was stopped")
+			check.EqualAll(t, "the transcript", r.transcript(), []string{"user: hello"})
+			check.Equal(t, "warnings", log.count("level=WARN"), 1)
+			want := "assistant: word word"
+			if ends {
+				r.stop()
+				r.start()
+				want = "assistant: in full" // what people saw is gone with the process
+			}
+			accept()
+			check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
+			time.Sleep(time.Minute)
+			r.waitForReplies()
+			stored := r.transcript()
+			check.That(t, len(stored) == 2 && strings.HasPrefix(stored[1], want) && len(stored[1]) < 200, "stored: %.200q", stored)
+			check.That(t, strings.HasPrefix("assistant: "+r.lastText(), want), "sent: %.100q", r.lastText())
+			r.ask("and now?")
+			check.Contains(t, "the prompt", r.lastRequestText(), strings.TrimPrefix(want, "assistant: "))
+		})
+	}
+}
+
 // Conversations that cannot be opened are one incident. Nobody waits for them, and all recover.
 func TestStuckConversationsLogOneWarningAndRecover(t *testing.T) {
 	inBubble(t, echo, func(t *testing.T, r *rig) {

@@ -119,6 +119,33 @@ func TestTextOfABrokenAnswer(t *testing.T) {
 	check.EqualAll(t, "sent, if the other breaks off", r.connector.texts(), []string{"The harbour wall" + brokeOff})
 }
 
+// While an answer is still being sent, the first words of the next one come, and no more for a while: people see them once it is sent.
+func TestFirstWordsAreShownOnceTheAnswerBeforeIsSent(t *testing.T) {
+	r := newRig(t, nil)
+	r.connector.delay = 300 * time.Millisecond
+	shown := func() (texts []string) {
+		r.connector.note(func() { texts = slices.Clone(r.connector.seen) })
+		return texts
+	}
+	var asked atomic.Int32
+	own := llmtest.Serve(t, func(x *llmtest.Exchange) {
+		if asked.Add(1) == 1 {
+			x.Say("One.")
+			return
+		}
+		x.Piece("The harbour")
+		check.That(t, check.Soon(func() bool { return slices.Contains(shown(), "shown The harbour") }), "the text is not shown")
+		x.Piece(" wall")
+		x.Finish("stop")
+		x.Done()
+	})
+	r.withFallback(own)
+	r.say("the first", true)
+	check.Require(t, check.Soon(func() bool { return len(r.transcript()) == 2 }), "the first is not answered")
+	r.ask("the second")
+	check.EqualAll(t, "sent", r.connector.texts(), []string{"One.", "The harbour wall"})
+}
+
 func TestFailureOfAllModelsNamesTheFirst(t *testing.T) {
 	own := llmtest.Serve(t, refusing(401, wrongKey))
 	first := llmtest.Serve(t, refusing(503, ""))

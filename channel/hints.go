@@ -22,6 +22,7 @@ type WriteChecker interface {
 const (
 	NoViewChannel     = "I cannot answer here: I lack the permission View Channel. People who manage this channel can give it to me."
 	NoSendMessages    = "I cannot answer here: I lack the permission Send Messages. People who manage this channel can give it to me."
+	NoOpenThreads     = "I cannot answer here: I lack the permission Send Messages, and to answer in threads, Create Public Threads and Send Messages in Threads. People who manage this channel can give them to me."
 	NoSendInThreads   = "I cannot answer here: I lack the permission Send Messages in Threads. People who manage this channel can give it to me."
 	ThreadLocked      = "I cannot answer here: this thread is locked. A moderator can unlock it."
 	TimedOut          = "I cannot answer here: I am timed out on this server. A moderator can end that."

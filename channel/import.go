@@ -10,14 +10,13 @@ import (
 
 	"cairn/chat"
 	"cairn/compactor"
-	"cairn/store"
 )
 
 // Importing: all messages of a past are stored first, and searchable. Then the conversation reads them, as if they came one
 // after the other, and summarizes along the way. What it has not read when the process ends it reads at the next start.
 
-// importBatch is how many messages one transaction stores.
-const importBatch = 1000
+// ImportBatch is how many messages one transaction stores.
+const ImportBatch = 1000
 
 // Import adds earlier messages to a conversation, in the given order, without answering them, and waits until they are
 // summarized. Messages with known ids are skipped. It returns how many were new. If it ends early, what is stored is
@@ -35,7 +34,7 @@ func (h *Hub) Import(ctx context.Context, name string, past []Inbound, progress 
 		return 0, err
 	}
 	now := ImportProgress{Total: len(past)}
-	for batch := range slices.Chunk(past, importBatch) {
+	for batch := range slices.Chunk(past, ImportBatch) {
 		fresh, err := records.Past().ImportUnread(ctx, batch)
 		if err != nil {
 			return imported, err
@@ -54,18 +53,26 @@ func (h *Hub) Import(ctx context.Context, name string, past []Inbound, progress 
 		return imported, err
 	}
 	defer h.release(c)
-	c.imports.unread.Store(true)
 	report := func(left int) {
 		now.Unread = left
 		progress(now)
 	}
 	c.imports.onRead.Store(&report)
 	defer c.imports.onRead.Store(nil)
+	c.readStored()
+	return imported, c.until(ctx, c.importRead)
+}
+
+// readStored has the conversation read what an import has stored.
+func (c *conversation) readStored() {
+	c.imports.unread.Store(true)
 	c.wake()
-	return imported, c.until(ctx, func() (bool, error) {
-		done, err := c.workDone()
-		return done && err == nil && c.engine != nil && !summarizes(c.engine), err
-	})
+}
+
+// importRead reports whether what an import has stored is read and summarized, or what prevents it now. Only the loop calls it.
+func (c *conversation) importRead() (bool, error) {
+	done, err := c.workDone()
+	return done && err == nil && c.engine != nil && !summarizes(c.engine), err
 }
 
 // ImportProgress is how far an import is.
@@ -142,26 +149,30 @@ func (r *importReader) read(ctx context.Context, w *window, resume bool) error {
 			return r.readBatch(ctx, batch)
 		},
 	}
-	for {
+	more := true
+	for more {
 		page, err := r.records.Transcript().Page(ctx, from, compactor.FeedBatch)
 		if err != nil {
 			return err
-		}
-		if len(page) == 0 {
-			break
 		}
 		for _, m := range page {
 			if err := feed.Add(m, m.Tokens+2); err != nil {
 				return err
 			}
 		}
-		from = page[len(page)-1].Seq + 1
+		if len(page) > 0 {
+			from = page[len(page)-1].Seq + 1
+			continue
+		}
+		if err := feed.Flush(); err != nil {
+			return err
+		}
+		more, err = r.records.Past().EndRead(ctx, from) // the last ones may have been deleted, or the import goes on
+		if err != nil {
+			return err
+		}
 	}
-	if err := feed.Flush(); err != nil {
-		return err
-	}
-	_, err = r.records.Past().ReadTo(ctx, store.MaxSeq, store.MaxSeq) // the last ones may have been deleted
-	return err
+	return nil
 }
 
 // readBatch marks messages as read and returns them as they are now. If the engine shows messages since the import, it takes

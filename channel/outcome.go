@@ -47,9 +47,11 @@ func (t *turn) reply(id, text string) store.Outcome {
 	return store.Outcome{Turn: t.Seq, Messages: t.attempt.messages, Reply: id, To: t.To, Pieces: []string{text}}
 }
 
-// finish writes the outcome and hands the reply to the sender. If the disk refuses, the turn stays open and is retried later.
+// finish writes the outcome and hands the reply to the sender. If the disk refuses, the turn stays open and is retried later; one that people
+// have stopped is not asked again as long as this process runs, see holdStop.
 // If its question was deleted, which closed the turn, there is nothing to write.
 func (t *turn) finish(ctx context.Context, o store.Outcome) error {
+	t.sender.unhold()
 	text := strings.Join(o.Pieces, "")
 	if o.Reply != "" {
 		o.Pieces = t.connector.Split(text)
@@ -103,23 +105,44 @@ func (t *turn) finish(ctx context.Context, o store.Outcome) error {
 
 // write writes the outcome and shows in the prompt what is on disk then.
 func (t *turn) write(ctx context.Context, o store.Outcome) error {
-	t.do(func(e *compactor.Compactor) {
-		o.Count, o.Sent = e.Count(), e.Sent()
-		o.Messages = t.storable(e, o.Messages)
-		o.Context, o.Version = e.TurnContext()
-		if o.Failure {
-			o.Context = compactor.Context{}
+	for {
+		t.do(func(e *compactor.Compactor) {
+			o.Count, o.Sent = e.Count(), e.Sent()
+			o.Messages = t.storable(e, o.Messages)
+			o.Context, o.Version = e.TurnContext()
+			if o.Failure {
+				o.Context = compactor.Context{}
+			}
+		})
+		o.Usage = t.usage.take()
+		contextStored, err := t.records.Turns().Finish(ctx, o)
+		if err != nil {
+			t.usage.add(o.Usage...)
+		} else {
+			t.access.Written(o.Usage...)
 		}
-	})
-	o.Usage = t.usage.take()
-	contextStored, err := t.records.Turns().Finish(ctx, o)
-	if err != nil {
-		t.usage.add(o.Usage...)
-	} else {
-		t.access.Written(o.Usage...)
+		if err == nil || !t.holdStop(err) {
+			t.do(func(e *compactor.Compactor) { t.written(e, o.Messages, contextStored, err) })
+			return err
+		}
 	}
-	t.do(func(e *compactor.Compactor) { t.written(e, o.Messages, contextStored, err) })
-	return err
+}
+
+// holdStop waits until what the disk has refused may be written again, if that is what people saw of an answer when they stopped it: asked
+// again, the model would write all of it. It reports whether that is worthwhile.
+func (t *turn) holdStop(refused error) bool {
+	isFinal := errors.Is(refused, store.ErrNotFound) || errors.Is(refused, store.ErrOwned) || errors.Is(refused, store.ErrUnknown)
+	if t.outcome != observe.Stopped || isFinal || t.life.Err() != nil {
+		return false
+	}
+	t.incident.stall(t.life, t.voice, "", false, refused)
+	t.incident.notify(t.life, t.voice, refused, "I cannot save what I wrote before I was stopped. I keep trying. Your message is saved.", t.To...)
+	select {
+	case <-time.After(retryDelay):
+		return true
+	case <-t.life.Done():
+		return false
+	}
 }
 
 // storable returns the turn's messages as they are stored: with reasoning only if the provider demands it later and

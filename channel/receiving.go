@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cairn/chat"
+	"cairn/llm"
 	"cairn/store"
 )
 
@@ -131,9 +132,10 @@ func Holder(ctx context.Context, h *Hub, name, id string) (string, error) {
 	return cmp.Or(found, name), err
 }
 
-// Once reports whether nobody has called it with this id, which is no platform's, in a conversation, or if that has no messages, for a thread in
-// its channel's; false if that has none, either.
-func Once(ctx context.Context, h *Hub, name, id string) (bool, error) {
+// Once calls act, unless it has done so before with this id, which is no platform's, in a conversation, or if that has no messages, for a
+// thread in its channel's; nor if that has none, either. It notes that once act has returned no error: after a crash in between, act is
+// called again.
+func Once(ctx context.Context, h *Hub, name, id string, act func() error) (first bool, err error) {
 	records, err := h.stored(ctx, name)
 	if records == nil && err == nil {
 		above := chat.ParsePlace(name)
@@ -143,7 +145,32 @@ func Once(ctx context.Context, h *Hub, name, id string) (bool, error) {
 	if records == nil {
 		return false, err
 	}
-	return records.Inbox().FirstTo(ctx, id)
+	known, err := records.Inbox().Has(ctx, id)
+	if err != nil || known {
+		return false, err
+	}
+	if err := act(); err != nil {
+		return true, err
+	}
+	_, err = records.Inbox().FirstTo(ctx, id)
+	return true, err
+}
+
+// IsAnswered reports whether a message, by its platform id, is a complete answer, or was read in a turn that is over.
+func IsAnswered(ctx context.Context, h *Hub, name, id string) (bool, error) {
+	records, err := h.stored(ctx, name)
+	if records == nil {
+		return false, err
+	}
+	m, err := records.Transcript().Sent(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && m.Seq == 0 {
+		return false, nil
+	}
+	if err != nil || m.Role != llm.RoleUser {
+		return true, err
+	}
+	turn, open, err := records.Turns().Unanswered(ctx)
+	return !open || turn.Seq != m.Turn, err
 }
 
 // FirstTo reports whether this process is the first to handle what a platform may send to several, such as a written command that comes

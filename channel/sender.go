@@ -30,6 +30,7 @@ type sender struct {
 	busy    bool // its goroutine runs
 	look    bool // the outbox may contain something to send
 	looking bool // the connector looks whether the next piece was sent, see Looking
+	held    heldText
 
 	failing observe.Incident // the next piece cannot be sent
 }
@@ -45,17 +46,32 @@ func (s *sender) keep(reply string, w Writer) {
 	s.locked(func() { s.writers[reply] = w })
 }
 
+// heldText is the newest text of the reply being written that could not be shown yet; the zero value: there is none.
+type heldText struct {
+	writer Writer
+	text   string
+}
+
 // drop forgets the writer of a reply that is sent, or will not be.
 func (s *sender) drop(reply string) { s.locked(func() { delete(s.writers, reply) }) }
 
-// show displays the text so far of the reply being written, unless those ahead of it are still being sent.
+// show displays the text so far of the reply being written, once those ahead of it are sent.
 func (s *sender) show(w Writer, text string) {
 	s.locked(func() {
-		if !s.busy {
-			w.Show(text)
-		}
+		s.held = heldText{w, text}
+		s.showHeldLocked()
 	})
 }
+
+func (s *sender) showHeldLocked() {
+	if !s.busy && s.held.writer != nil {
+		s.held.writer.Show(s.held.text)
+		s.held = heldText{}
+	}
+}
+
+// unhold forgets the text that could not be shown yet: the reply is complete, or will not be sent.
+func (s *sender) unhold() { s.locked(func() { s.held = heldText{} }) }
 
 // start makes the sender check the outbox.
 func (s *sender) start() {
@@ -109,6 +125,9 @@ func (s *sender) more(ctx context.Context) (more bool) {
 		more = s.look && ctx.Err() == nil
 		s.busy = more
 		s.look = false
+		if ctx.Err() == nil {
+			s.showHeldLocked() // the model may write nothing else for a while
+		}
 	})
 	return more
 }

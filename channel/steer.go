@@ -87,8 +87,7 @@ func steered(answer []chat.Message) (ids []string) {
 }
 
 // SteerTo returns the conversation to which a message for the running answer goes that somebody wrote in a thread, by its platform id: that
-// of the channel while it answers the message that the thread hangs on, because people see that answer in the thread. One that was
-// delivered before stays where it is. Any process may ask.
+// of the channel while people see its answer in the thread. One that was delivered before stays where it is. Any process may ask.
 func SteerTo(ctx context.Context, h *Hub, thread, id string) (string, error) {
 	above := chat.ParsePlace(thread)
 	question := above.Thread
@@ -103,23 +102,35 @@ func SteerTo(ctx context.Context, h *Hub, thread, id string) (string, error) {
 		return thread, err
 	}
 	turn, open, err := records.Turns().Unanswered(ctx)
-	if open && slices.Contains(turn.To, question) {
+	if open && h.answersIn(ctx, above.String(), turn.To, question) {
 		return above.String(), err
 	}
 	return thread, err
 }
 
+// answersIn reports whether people see the answer to messages of a channel's conversation in a thread: it hangs on one of them, or one of
+// them was written there, for an answer that was complete before it could be read.
+func (h *Hub) answersIn(ctx context.Context, above string, to []string, thread string) bool {
+	if slices.Contains(to, thread) {
+		return true
+	}
+	threader, knows := h.connectors[connectorOf(above)].(Threader)
+	return knows && slices.ContainsFunc(to, func(id string) bool { return threader.ThreadOf(ctx, above, id) == thread })
+}
+
 // Say delivers a message that a person wrote into a command, to the conversation whose answer people see here.
 func (h commandHost) Say(ctx context.Context, who access.Person, id, text string, steers bool) (fresh bool, err error) {
 	to := h.c.name
-	for _, name := range h.answeredHere() {
+	for _, name := range h.answeredHere(ctx) {
 		if steers && h.operator().turnIn(name) != nil {
 			to = name
 		}
 	}
-	receipts, err := h.hub.take(ctx, to, []Inbound{{
-		ID: store.OwnID + id, AuthorID: who.ID, Author: who.Name, Text: text, Time: time.Now(), Addressed: true, Steers: steers,
-	}})
+	message := Inbound{ID: store.OwnID + id, AuthorID: who.ID, Author: who.Name, Text: text, Time: time.Now(), Addressed: true, Steers: steers}
+	if to != h.c.name {
+		message.ReplyTo = chat.ParsePlace(h.c.name).Thread // where it is answered if that answer does not read it
+	}
+	receipts, err := h.hub.take(ctx, to, []Inbound{message})
 	if err != nil {
 		return false, err
 	}

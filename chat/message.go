@@ -78,7 +78,7 @@ type Record struct {
 	Tool   string     `json:"tool,omitempty" jsonschema:"name of the tool whose result it is"`
 	CallID string     `json:"call_id,omitempty" jsonschema:"id of the call that it answers"`
 
-	of Message // for String
+	of Message // for String; of a record that was read from JSON, it is empty
 }
 
 // With has what came with a message.
@@ -102,12 +102,16 @@ func RecordOf(m Message) Record {
 	return r
 }
 
-// Decoded returns a record that was read from JSON, with what String needs.
+// Part returns the record with a part of its text, and nothing that came with it.
+func (r Record) Part(text string) Record {
+	r.Text = text
+	r.With = nil
+	r.of.Attachments = nil
+	return r
+}
+
+// Decoded returns a record that was read from JSON, with what String shows of attachments.
 func (r Record) Decoded() Record {
-	r.of = Message{
-		Seq: r.Seq, ID: r.ID, Role: r.Role, Author: r.Author, AuthorID: r.AuthorID, Time: r.Time, Text: r.Text,
-		Calls: r.Calls, Tool: r.Tool, CallID: r.CallID,
-	}
 	for _, w := range r.With {
 		r.of.Attachments = append(r.of.Attachments, Attachment{Kind: w.Kind, Name: w.Name, Caption: w.Caption})
 	}
@@ -162,7 +166,11 @@ func (r Record) Words(name func(word string) string) string {
 		lines = append(lines, CallLine(call))
 	}
 	text := strings.TrimSpace(strings.Join(lines, "\n"))
-	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, Time(r.of.Time), who, lineBreaks.Replace(text))
+	at := r.of.Time
+	if at.IsZero() {
+		at = r.Time
+	}
+	return fmt.Sprintf("#%d  %s  %s: %s", r.Seq, Time(at), who, lineBreaks.Replace(text))
 }
 
 // lineBreaks adds an indent after anything that a screen may treat as the end of a line.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the release of the commit that is checked out, into dist/: a program for each platform,
-# its bill of materials (CycloneDX), the licenses of what is linked in, and checksums.
+# its bill of materials (CycloneDX), an archive, for Linux a Debian package, the licenses of what is
+# linked in, and checksums. docs/releasing.md says more.
 #
 #   deploy/release.sh [--quick] [OS/ARCH…]     default: all platforms this machine can build
 #
@@ -8,7 +9,7 @@
 # the second time with an empty build cache, with --quick with the shared one. --quick builds for
 # this machine's platform alone and leaves nothing behind.
 #
-# jq writes the bills, by deploy/sbom.jq.
+# jq writes the bills, by deploy/sbom.jq, and deploy/package.sh makes archives and packages.
 #
 # SQLite is C: Linux needs a C compiler for each architecture, macOS needs a Mac. The programs for
 # Linux are static; glibc is LGPL, and this script is how to link them anew.
@@ -44,11 +45,13 @@ compiler() {
   esac
 }
 
+static=(-tags netgo,osusergo,sqlite_omit_load_extension)
+
 # build SOURCE OUT OS/ARCH CC VERSION
 build() {
   local flags=(-trimpath -buildvcs=true) link="-s -w -buildid="
   if [ "${3%/*}" = linux ]; then
-    flags+=(-tags netgo,osusergo,sqlite_omit_load_extension)
+    flags+=("${static[@]}")
     link+=" -linkmode external -extldflags -static"
   fi
   (cd "$1" && env CGO_ENABLED=1 GOFLAGS= GOWORK=off GOOS="${3%/*}" GOARCH="${3#*/}" CC="$4" \
@@ -76,11 +79,25 @@ licenses() {
     done
 }
 
+# writer SOURCE FILE: the test that writes man pages and completions. It is built as the program of
+# Linux is, so that most of it is built already.
+writer() {
+  (cd "$1" && env CGO_ENABLED=1 GOFLAGS= GOWORK=off go test -c -vet=off -trimpath "${static[@]}" -ldflags "-s -w" -o "$2" ./cmd/cairn)
+}
+
+# write_pages SOURCE WRITER OUT
+write_pages() {
+  mkdir "$3"
+  (cd "$1/cmd/cairn" && "$2" -test.run '^TestPages$' -pages "$3" >"$3.said" 2>&1) || { cat "$3.said" >&2; fail "no man pages"; }
+}
+
 sums() { if command -v sha256sum >/dev/null; then sha256sum "$@"; else shasum -a 256 "$@"; fi; }
 
 [ -z "$(git status --porcelain --untracked-files=no)" ] || echo "release.sh: changes that are not committed are not part of the release" >&2
 commit=$(git rev-parse HEAD)
 version=$(git describe --tags --always)
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+export SOURCE_DATE_EPOCH QUICK=$quick
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 for n in first second/longer; do
@@ -104,6 +121,8 @@ for target in "${targets[@]}"; do
   built+=("$target")
 done
 [ "${#built[@]}" -gt 0 ] || fail "nothing can be built here: ${missing[*]}"
+command -v dpkg-deb >/dev/null || missing+=("Debian packages: they need dpkg-deb")
+writer "$work/first/source" "$work/writer"
 
 for n in first second/longer; do
   out=$work/$n/out
@@ -114,7 +133,11 @@ for n in first second/longer; do
       fail "$program is not static"
     fi
   done
-  licenses "$work/$n/source" >"$out/LICENSES.txt"
+  (licenses "$work/$n/source") >"$out/LICENSES.txt"
+  write_pages "$work/$n/source" "$work/writer" "$work/$n/pages"
+  for target in "${built[@]}"; do
+    "$work/$n/source/deploy/package.sh" "$out/cairn-$version-${target/\//-}" "$work/$n/pages" "$out/LICENSES.txt" "$version" "$target" "$out"
+  done
   (cd "$out" && sums -- * >SHA256SUMS)
 done
 diff -r "$work/first/out" "$work/second/longer/out" || fail "two builds of $commit differ"

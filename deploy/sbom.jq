@@ -14,7 +14,7 @@ def library:
   {type: "library", "bom-ref": purl, name: .Path, version: .Version, purl: purl}
   + properties([.Sum // empty | {name: "go:sum", value: .}]);
 
-if .Main.Path != "cairn" then error("this is not a program of cairn but of \(.Main.Path)") else . end
+if .Path | endswith("/cmd/cairn") | not then error("this is not cairn but \(.Path)") else . end
 | if $sqlite == "" then error("the version of SQLite is unknown") else . end
 | {
     bomFormat: "CycloneDX",

@@ -103,10 +103,10 @@ func (e *Exported) complete() error {
 
 // ImportResult counts the outcomes of an import.
 type ImportResult struct {
-	Fresh int // new
-	Known int // existed already, with this or the same content
-	Lost  int // source messages that do not exist here
-	Out   int // left out: about a person who opted out
+	Fresh int `json:"imported"` // new
+	Known int `json:"known"`    // existed already, with this or the same content
+	Lost  int `json:"lost"`     // source messages that do not exist here
+	Out   int `json:"out"`      // left out: about a person who opted out
 }
 
 // ImportError identifies a memory that cannot be imported, and why.

@@ -44,6 +44,7 @@ func (ps Everyone) OptedOut(ctx context.Context, who store.Person) (out bool, er
 // Erased counts what one step of an erasure deleted.
 type Erased struct {
 	Messages int
+	Deleted  []string // platform IDs of the person's messages
 	Memories int
 	Done     bool // nothing is left
 }
@@ -153,6 +154,7 @@ func eraseMessages(c *store.Conversation, tx *store.Tx, author string, before in
 	}
 	deleteAll(c, tx, append(ids, quoted...))
 	e.Messages = len(ids) + len(tasks)
+	e.Deleted = ids
 	of.AnonymizeMessages(upto)
 	return upto < before-1
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cairn/chat"
 	"cairn/store"
@@ -32,6 +33,65 @@ func (all Holdings) Total() (sum Holding) {
 		sum.Memories += h.Memories
 	}
 	return sum
+}
+
+// Selection is what an owner wants to delete: one of the fields is set.
+type Selection struct {
+	User         string // a person, by name or id: "Ada", "discord:ID"
+	Conversation string // by its full name
+	Server       string // all its conversations, as "discord:ID"
+}
+
+// Plan is what a selection selects.
+type Plan struct {
+	User     *store.Person // nil: whole conversations
+	In       []*store.Conversation
+	Holdings Holdings // of each conversation
+}
+
+// SeveralError says that a name may be that of several people.
+type SeveralError struct {
+	Name   string
+	People []store.Person
+}
+
+func (e *SeveralError) Error() string {
+	var all []string
+	for _, one := range e.People {
+		all = append(all, one.String())
+	}
+	return fmt.Sprintf("%q may be several people, %s", e.Name, strings.Join(all, ", "))
+}
+
+// Select returns what a selection selects. ErrNotFound: there is nothing. A *SeveralError: a name is not clear.
+func (ps Everyone) Select(ctx context.Context, of Selection) (p Plan, err error) {
+	if of.User != "" {
+		return ps.selectPerson(ctx, of.User)
+	}
+	name := of.Conversation
+	if name == "" {
+		name = strings.TrimSuffix(of.Server, "/") + "/"
+	}
+	p.In, p.Holdings, err = ps.Holdings(ctx, name)
+	if err == nil && len(p.In) == 0 {
+		err = fmt.Errorf("%s: %w", strings.TrimSuffix(name, "/"), store.ErrNotFound)
+	}
+	return p, err
+}
+
+func (ps Everyone) selectPerson(ctx context.Context, who string) (p Plan, err error) {
+	people, err := ps.Find(ctx, "", who)
+	switch {
+	case err != nil:
+		return p, err
+	case len(people) == 0:
+		return p, fmt.Errorf("%q: %w: no one with that id or name has messages here", who, store.ErrNotFound)
+	case len(people) > 1:
+		return p, &SeveralError{who, people}
+	}
+	p.User = &people[0]
+	p.In, p.Holdings, err = ps.Everywhere(ctx, *p.User)
+	return p, err
 }
 
 // Holdings returns the conversation with a name, or those below a name that ends in a slash, and the amount of data of each.

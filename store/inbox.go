@@ -26,6 +26,7 @@ type Inbound struct {
 	Edited      time.Time // when it was last edited; zero: never, as far as is known
 	Addressed   bool      // a person wants an answer: the bot was mentioned, replied to, or is alone with them
 	Steers      bool      // addressed, and for the answer that is being written: see Steering
+	Above       string    // the channel's conversation, if another process may deliver it there, or to one of its threads: see isElsewhere
 	Thread      bool      // sent in a thread, where the bot keeps answering once it was addressed, until /stop
 	Optional    bool      // no one addressed the bot; it may answer or stay silent; the hub sets it
 	Bot         bool      // sent by another program
@@ -85,6 +86,9 @@ func (in Inbox) deliver(tx *Tx, m Inbound) (r Receipt) {
 	is := in.delivery(tx, m.ID)
 	if is.left {
 		return Receipt{Seq: is.seq, Addressed: is.addressed}
+	}
+	if !is.waits && in.isElsewhere(tx, m) {
+		return Receipt{}
 	}
 	in.countBotTurn(tx, &m, is)
 	requested := m.Addressed && !m.Optional // by a person
@@ -175,6 +179,15 @@ func (in Inbox) Said(ctx context.Context, id string) (text, replyTo string, err 
 	err = in.c.row(ctx, "read a message", []any{&text, &replyTo}, "SELECT text, reply_to FROM messages WHERE "+inConversation+` AND platform_id = ?2 AND role = 'user'
 		UNION ALL SELECT text, reply_to FROM inbox WHERE conversation = ?1 AND platform_id = ?2 LIMIT 1`, in.c.id, id)
 	return text, replyTo, err
+}
+
+// AskedFirst reports whether a message in the transcript, by its platform ID, wanted an answer, and whether it came before all that the bot
+// has written. It may be deleted since.
+func (in Inbox) AskedFirst(ctx context.Context, id string) (asked, first bool, err error) {
+	err = in.c.row(ctx, "look who asked", []any{&asked, &first}, `SELECT addressed = 1,
+			NOT EXISTS (SELECT 1 FROM messages a WHERE a.id BETWEEN CAST(?1 AS BIGINT) << 32 AND m.id AND a.role = 'assistant')
+		FROM messages m WHERE conversation = ?1 AND platform_id = ?2 AND role = 'user'`, in.c.id, id)
+	return asked, first, err
 }
 
 // HasOther reports whether people have written anything here besides a message, by its platform ID: commands and

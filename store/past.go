@@ -186,12 +186,26 @@ func (h Past) Unread(ctx context.Context) (n int, err error) {
 
 // ReadTo returns the messages between two seqs, as they are now, and marks those up to the second as read.
 func (h Past) ReadTo(ctx context.Context, from, to int64) ([]chat.Message, error) {
-	return Update(ctx, h.c, "read imported messages", func(tx *Tx) []chat.Message {
-		if getValue[bool](tx, "SELECT "+firstAddressed+" IS NOT NULL FROM conversations WHERE id = ?1 AND unread_from > 0", h.c.id) { // they come before what is shown
-			h.c.NextVersion(tx)
+	return Update(ctx, h.c, "read imported messages", func(tx *Tx) []chat.Message { return h.readTo(tx, from, to) })
+}
+
+// readTo is ReadTo in a transaction.
+func (h Past) readTo(tx *Tx, from, to int64) []chat.Message {
+	if getValue[bool](tx, "SELECT "+firstAddressed+" IS NOT NULL FROM conversations WHERE id = ?1 AND unread_from > 0", h.c.id) { // they come before what is shown
+		h.c.NextVersion(tx)
+	}
+	tx.do("UPDATE conversations SET unread_from = CASE WHEN ?1 < next_seq THEN ?1 ELSE 0 END WHERE id = ?2 AND unread_from BETWEEN 1 AND ?1", to+1, h.c.id)
+	return h.c.Messages(tx).read(from, to, "ORDER BY id")
+}
+
+// EndRead notes that all messages of an import are read, unless there are some from a seq on: then more were stored since.
+func (h Past) EndRead(ctx context.Context, from int64) (more bool, err error) {
+	return Update(ctx, h.c, "end the reading of imported messages", func(tx *Tx) bool {
+		if len(h.c.Messages(tx).read(from, MaxSeq, "ORDER BY id LIMIT 1")) > 0 {
+			return true
 		}
-		tx.do("UPDATE conversations SET unread_from = CASE WHEN ?1 < next_seq THEN ?1 ELSE 0 END WHERE id = ?2 AND unread_from BETWEEN 1 AND ?1", to+1, h.c.id)
-		return h.c.Messages(tx).read(from, to, "ORDER BY id")
+		h.readTo(tx, MaxSeq, MaxSeq)
+		return false
 	})
 }
 

@@ -94,6 +94,16 @@ func (in Inbox) leave(tx *Tx, answer []chat.Message) {
 	}
 }
 
+// isElsewhere reports whether a message that may be for the answer of a channel's conversation is in that or another one of the channel
+// already; else it is in this one from now on. The first transaction decides, whatever the processes have seen of the answer.
+func (in Inbox) isElsewhere(tx *Tx, m Inbound) bool {
+	if m.Above == "" || !exists(tx, "SELECT 1 FROM conversations WHERE name = ?", m.Above) {
+		return false
+	}
+	return !tx.changed(`INSERT INTO gone (conversation, platform_id) SELECT id, 'placed-' || CAST(?2 AS TEXT) FROM conversations WHERE name = ?1
+		ON CONFLICT DO NOTHING`, m.Above, m.ID)
+}
+
 // changed notes that a waiting message was edited or deleted: the prompt of a running turn may show it.
 func (in Inbox) changed(tx *Tx, steers bool) {
 	if steers {

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"sync"
 	"testing"
 
 	"cairn/chat"
@@ -60,4 +61,45 @@ func TestMessagesForARunningTurn(t *testing.T) {
 	check.That(t, !again[0].Fresh && !again[1].Fresh, "delivered again: %+v", again)
 	state := load(t, c)
 	check.Equal(t, "the next place", state.Next, int64(7))
+}
+
+// A message in a thread may come to two processes, of which one knows of a running answer of the channel, and the other of none.
+func TestMessageThatMayBeForARunningTurnIsStoredOnce(t *testing.T) {
+	t.Run("by one process", func(t *testing.T) {
+		s := newTalk(t).Store()
+		storedOnce(t, s, s)
+	})
+	t.Run("by two processes", func(t *testing.T) {
+		all, _ := fleet(t, 2)
+		storedOnce(t, all[0].Store, all[1].Store)
+	})
+}
+
+// storedOnce has two stores deliver messages, one to a channel's conversation and the other to a thread's.
+func storedOnce(t *testing.T, first, second *store.Store) {
+	t.Helper()
+	const channel, thread = "slack:T1/C1", "slack:T1/C1/1.1"
+	above := check.Must(first.Conversation(ctx, channel))(t)
+	below := check.Must(second.Conversation(ctx, thread))(t)
+	for n := 1; n <= 40; n++ {
+		m := steering(n, "in Oslo")
+		m.Above = channel
+		var fresh [2]bool
+		var wait sync.WaitGroup
+		for i, c := range []*store.Conversation{above, below} {
+			wait.Go(func() {
+				receipts, err := c.Inbox().Deliver(ctx, m)
+				check.NoError(t, err)
+				fresh[i] = err == nil && receipts[0].Fresh
+			})
+		}
+		wait.Wait()
+		check.That(t, fresh[0] != fresh[1], "message %d is fresh in %v", n, fresh)
+		for i, c := range []*store.Conversation{above, below} { // Slack repeats what nobody has acknowledged
+			again := check.Must(c.Inbox().Deliver(ctx, m))(t)
+			check.That(t, !again[0].Fresh && (again[0].Addressed == fresh[i]), "message %d, repeated: %+v", n, again[0])
+		}
+	}
+	stored := append(check.Must(above.Inbox().Oldest(ctx, 100))(t), check.Must(below.Inbox().Oldest(ctx, 100))(t)...)
+	check.Len(t, "messages", stored, 40)
 }

@@ -35,9 +35,15 @@ func TestUnreadImport(t *testing.T) {
 	loaded(3, "m1", "m2")
 	check.EqualAll(t, "read again", ids(check.Must(c.Past().ReadTo(ctx, 1, 2))(t)), []string{"m1", "m2"})
 	unread(2)
-	check.EqualAll(t, "read", ids(check.Must(c.Past().ReadTo(ctx, 3, store.MaxSeq))(t)), []string{"m3", "m4"})
+	check.EqualAll(t, "read", ids(check.Must(c.Past().ReadTo(ctx, 3, 4))(t)), []string{"m3", "m4"})
+	check.That(t, check.Must(c.Past().EndRead(ctx, 4))(t), "the last message counts as read before it is")
+	check.That(t, !check.Must(c.Past().EndRead(ctx, 5))(t), "there are more messages to read")
 	unread(0)
-	loaded(5, "m1", "m2", "m3", "m4")
+	check.Must(c.Past().ImportUnread(ctx, []store.Inbound{said(5, "e")}))(t)
+	check.That(t, check.Must(c.Past().EndRead(ctx, 5))(t), "a message that was stored since is lost")
+	unread(1)
+	check.EqualAll(t, "read", ids(check.Must(c.Past().ReadTo(ctx, 5, 5))(t)), []string{"m5"})
+	loaded(6, "m1", "m2", "m3", "m4", "m5")
 	check.Len(t, "importing", check.Must(c.Store().Importing(ctx))(t), 0)
 }
 

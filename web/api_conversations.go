@@ -148,19 +148,21 @@ func (c *conversations) spending(r *request) (spent report.Spending, err error) 
 }
 
 type messageList struct {
-	Messages []messageAnswer `json:"messages"`
-	Before   int64           `json:"before,omitempty" jsonschema:"for the next page, of older ones; absent: there is none"`
+	Messages []FoundMessage `json:"messages"`
+	Before   int64          `json:"before,omitempty" jsonschema:"for the next page, of older ones; absent: there is none"`
 }
 
-type messageAnswer struct {
+// FoundMessage is a message, perhaps one that a search has found.
+type FoundMessage struct {
 	chat.Record
-	Score float64 `json:"score,omitempty" jsonschema:"of a search"`
-	Match string  `json:"match,omitempty" jsonschema:"the part that the search found"`
+	Score float64       `json:"score,omitempty" jsonschema:"of a search"`
+	Match string        `json:"match,omitempty" jsonschema:"the part that the search found"`
+	Parts []memory.Part `json:"parts,omitempty" jsonschema:"what the score is the sum of, if explain asks for it"`
 }
 
-func foundMessages(found []memory.Found) []messageAnswer {
-	return each(found, func(m memory.Found) messageAnswer {
-		return messageAnswer{chat.RecordOf(m.Message), m.Score, m.Passage(maxMatch)}
+func foundMessages(found []memory.Found) []FoundMessage {
+	return each(found, func(m memory.Found) FoundMessage {
+		return FoundMessage{Record: chat.RecordOf(m.Message), Score: m.Score, Match: m.Passage(maxMatch)}
 	})
 }
 
@@ -182,10 +184,10 @@ func listMessages(r *request) (messageList, error) {
 	}
 	if r.Has("after") {
 		found, err := r.conversation.Transcript().Page(r.Context(), int64(r.number("after", 0))+1, limit)
-		return messageList{Messages: each(found, func(m chat.Message) messageAnswer { return messageAnswer{Record: chat.RecordOf(m)} })}, err
+		return messageList{Messages: each(found, func(m chat.Message) FoundMessage { return FoundMessage{Record: chat.RecordOf(m)} })}, err
 	}
 	found, more, err := r.conversation.Transcript().Earlier(r.Context(), before, limit)
-	list := messageList{Messages: each(found, func(m chat.Message) messageAnswer { return messageAnswer{Record: chat.RecordOf(m)} })}
+	list := messageList{Messages: each(found, func(m chat.Message) FoundMessage { return FoundMessage{Record: chat.RecordOf(m)} })}
 	if more {
 		list.Before = found[0].Seq
 	}

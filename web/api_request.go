@@ -36,7 +36,7 @@ func requestOf(r *http.Request, params []param) (*request, error) {
 	for name := range q.Values { // so that a typo is not ignored
 		of := slices.IndexFunc(params, func(p param) bool { return p.name == name && p.in == "" })
 		if of < 0 {
-			return nil, bad("There is no parameter %q here: correct its name, or leave it out.", name)
+			return nil, bad(noParameter+"%q here: correct its name, or leave it out.", name)
 		}
 		if err := params[of].check(q.Get(name)); err != nil {
 			return nil, err
@@ -180,6 +180,10 @@ func problemOf(log *slog.Logger, r *http.Request, err error) *Problem {
 		return problem(http.StatusServiceUnavailable, "The process that works on this conversation did not answer in time, so this may have happened or not: look, and try again if it did not.")
 	case errors.Is(err, store.ErrFull):
 		return problem(http.StatusInsufficientStorage, "The disk is full: nothing was changed. Make room and try again.")
+	case errors.Is(err, store.ErrLive):
+		return problem(http.StatusConflict, "People have talked in this conversation: import into another one.")
+	case errors.Is(err, store.ErrOtherMessage):
+		return invalid("%v.", err)
 	case errors.As(err, &wrong), errors.As(err, &out):
 		return invalid("The memory cannot be saved: %v.", err)
 	case errors.As(err, &person):

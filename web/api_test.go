@@ -213,7 +213,7 @@ func TestMemories(t *testing.T) {
 	r.talk(garden, 2)
 	var m memory.Details
 	r.do(201, &m, "POST /api/memories", `{"conversation": "terminal:garden", "kind": "preference", "content": "Ada prefers green tea"}`)
-	list := get[memoryList](r, "/api/memories?q=tea&kind=preference&conversation=terminal:garden&since=7d")
+	list := get[MemoryList](r, "/api/memories?q=tea&kind=preference&conversation=terminal:garden&since=7d")
 	check.That(t, list.Total == 1 && list.Memories[0].Content == "Ada prefers green tea", "%+v", list)
 	one := fmt.Sprintf("/api/memories/%d", m.ID)
 	r.do(200, &m, "PATCH "+one, `{"pinned": true}`)
@@ -223,10 +223,10 @@ func TestMemories(t *testing.T) {
 	r.do(409, nil, "PATCH "+one, `{"state": "forgotten"}`)
 	r.do(200, &m, "PATCH "+one, `{"state": "active"}`)
 	check.Equal(t, "state", m.State, "active")
-	found := get[recalled](r, "/api/recall?q=green+tea&conversation=terminal:garden")
+	found := get[Recalled](r, "/api/recall?q=green+tea&conversation=terminal:garden")
 	check.That(t, len(found.Memories) == 1 && found.Memories[0].ID == m.ID, "found %+v", found)
 	for query, n := range map[string]int{"by=ada": 2, "by=me&as=Ada": 2, "by=assistant": 2, "since=yesterday": 4, "until=yesterday": 0, "by=ada&limit=1&order=oldest": 1} {
-		found := get[recalled](r, "/api/recall?conversation=terminal:garden&"+query)
+		found := get[Recalled](r, "/api/recall?conversation=terminal:garden&"+query)
 		check.Equal(t, "messages of "+query, len(found.Messages), n)
 	}
 	r.do(422, nil, "GET /api/recall?q=tea&conversation=terminal:garden&by=Eve", "")

@@ -38,7 +38,7 @@ func pagesInBrowser(t *testing.T) {
 	r.linedSummary("terminal:lines")
 	b := newBrowser(t, r.url)
 	summary := get[conversationAnswer](r, at(here, "")).Stack[0].ID
-	memory := get[memoryList](r, "/api/memories").Memories[0].ID
+	memory := get[MemoryList](r, "/api/memories").Memories[0].ID
 	path := strings.NewReplacer("{$}", "", "/c/{name}", pageOf(here), "/chat/{chat}", "/chat/general",
 		"summaries/{summary}", fmt.Sprint("summaries/", summary), "memories/{id}", fmt.Sprint("memories/", memory), "{person}", "ada")
 	paths := map[string]string{
@@ -112,8 +112,34 @@ func clicksInBrowser(t *testing.T) {
 	b.submits(`button[value=background_threshold]`, "Settings changed.")
 	b.until("it is reset", "document.getElementById('set-background_threshold').value === '0.8'")
 
+	memoriesInBrowser(b)
+}
+
+// memoriesInBrowser adds a memory, changes several together, and one.
+func memoriesInBrowser(b *browser) {
+	b.open("/memories")
+	b.click("details.add summary")
+	b.keys(".add textarea", "Bob plays the oboe")
+	b.keys(".add input[name=conversation]", here)
+	b.submits(".add form button", "Saved.")
+	b.sees("blockquote", "oboe")
+	b.open("/memories?q=prefers")
+	b.audited("memories_select")
+	b.click("#all")
+	b.submits(`.bulk button[data-body*="true"]`, "Pinned: they")
+	b.until("two are pinned", "document.querySelectorAll('#memories .tag.warn').length === 2")
+	b.click("#memories tbody input")
+	b.submits(`.bulk button[data-body*="forgotten"]`, "Forgotten.")
+	b.until("one is left", "document.querySelectorAll('#memories tbody tr').length === 1")
+	b.open("/memories?state=forgotten")
+	b.click("#memories tbody input")
+	b.submits(`.bulk button[data-body*="active"]`, "Restored.")
+	b.open("/memories?q=prefers")
+	b.click("#all")
+	b.submits(`.bulk button[data-body*="false"]`, "Unpinned.")
+
 	b.open("/memories?q=tea")
-	b.click(".memories a")
+	b.click("#memories a")
 	b.submits(`form[data-body*="true"] button`, "Pinned")
 	b.until("change the text", "(document.querySelector('textarea').value = 'Ada prefers black tea') !== ''")
 	b.submits(`form[data-body="{}"] button`, "Changed.")

@@ -22,6 +22,11 @@ type endpoints struct {
 	simulator     *simulator
 	memories      *memories
 	expenses      *expenses
+	connectors    *connectors
+	tools         *tools
+	imports       *imports
+	purges        *purges
+	models        *models
 
 	store    *store.Store
 	operator channel.Operator
@@ -42,6 +47,11 @@ func newEndpoints(o Options, gate *gate) *endpoints {
 		simulator:     &simulator{operator: operator, store: o.Store, settings: o.Settings, running: make(chan struct{}, 1)},
 		memories:      &memories{store: o.Store, events: o.Events},
 		expenses:      &expenses{operator: operator, store: o.Store, settings: o.Settings},
+		connectors:    &connectors{of: o.Connectors, events: o.Events},
+		tools:         &tools{box: o.Tools, operator: operator},
+		imports:       &imports{hub: o.Hub, store: o.Store},
+		purges:        &purges{hub: o.Hub, store: o.Store},
+		models:        &models{list: o.Models, version: o.Version, database: o.Database},
 		store:         o.Store,
 		operator:      operator,
 		events:        o.Events,
@@ -94,12 +104,13 @@ const (
 func (e *endpoints) routes() []route {
 	return slices.Concat(
 		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.terminals.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(),
+		e.events.routes(), e.connectors.routes(), e.tools.routes(), e.imports.routes(), e.purges.routes(), e.models.routes(),
 		[]route{
 			{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: e.events.serve, query: []param{
 				{name: "conversation", text: "only those of this conversation, by name"},
 				{name: "Last-Event-ID", in: "header", text: "resume after this event"},
 				{name: "attends", text: "somebody answers questions here about calls of tools in this conversation; \"terminal:\": in all of terminals"},
-				{name: "kinds", text: "only these, separated by commas: " + strings.Join(allKinds, ", ")},
+				{name: "kinds", text: "only these, separated by commas: " + strings.Join(allKinds, ", ") + "; all but log, if it is missing"},
 			}},
 			read("/api/openapi.json", "This description", e.openAPI),
 		},

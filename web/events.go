@@ -20,9 +20,11 @@ import (
 )
 
 const (
-	kindMemory = "memory"
-	kindReply  = "reply"
-	kindReset  = "reset" // some events were missed: reload everything
+	kindMemory   = "memory"
+	kindReply    = "reply"
+	kindIncident = "incident"
+	kindLog      = "log"   // a line of the log that is no incident
+	kindReset    = "reset" // some events were missed: reload everything
 
 	// Of conversations of terminals.
 	kindAccepted = "accepted" // a message is on disk
@@ -31,7 +33,9 @@ const (
 )
 
 // allKinds are the kinds of events. "approval": the pending approvals of tool calls have changed.
-var allKinds = []string{"turn", "usage", "compaction", kindMemory, "task", "incident", "approval", kindReply, kindAccepted, kindSpent, kindIdle, kindReset}
+var allKinds = []string{
+	"turn", "usage", "compaction", kindMemory, "task", kindIncident, kindLog, "approval", kindReply, kindAccepted, kindSpent, kindIdle, kindReset,
+}
 
 // event is one event of a conversation, or of the bot.
 type event struct {
@@ -58,6 +62,7 @@ type Events struct {
 	mu       sync.Mutex         // guards everything below
 	kept     []event            // the newest events, oldest first
 	last     int64              // number of the newest event
+	lines    []logLine          // the newest lines of the log, oldest first
 	watchers map[watcher]string // with the conversation in which a person or a program answers questions there, see attended
 }
 
@@ -254,7 +259,7 @@ func (e *Events) Remembered(conversation string, id int64, kind, content string)
 // serve streams events until the client disconnects, reads too slowly, or the server closes.
 func (e *Events) serve(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	kinds := allKinds
+	kinds := slices.DeleteFunc(slices.Clone(allKinds), func(kind string) bool { return kind == kindLog }) // there are many
 	conversation := q.Get("conversation")
 	if q.Get("kinds") != "" {
 		kinds = strings.Split(q.Get("kinds"), ",")

@@ -54,7 +54,7 @@ func TestEvents(t *testing.T) {
 	w.until(t, `"change":"saved"`)
 	r.do(200, nil, "PATCH /api/memories/1", `{"state": "forgotten"}`)
 	w.until(t, `"change":"forgotten"`)
-	log := slog.New(r.events.Incidents(slog.DiscardHandler)).With("conversation", garden)
+	log := slog.New(r.events.Logged(slog.DiscardHandler)).With("conversation", garden)
 	log.Info("of_no_concern")
 	r.events.Mask = func(_ []string, a slog.Attr) slog.Attr {
 		return slog.String(a.Key, strings.ReplaceAll(a.Value.String(), "hush", "[masked]"))
@@ -248,9 +248,12 @@ func TestApprovals(t *testing.T) {
 	check.Len(t, "pending calls", pending, 1)
 	check.That(t, pending[0].Code == waits.Code && pending[0].Tool == "calc_add", "got %+v", pending)
 	check.Lacks(t, "arguments", pending[0].Arguments, "a1B2a1B2")
-	for _, page := range []string{pageOf(pane), "/chat/general"} {
+	for _, page := range []string{pageOf(pane), "/chat/general", "/tools"} {
 		check.Contains(t, page, r.page(200, page), "The model wants to call <b>calc_add</b>")
 	}
+	tools := get[toolList](r, "/api/tools")
+	check.That(t, len(tools.Waiting) == 1 && tools.Waiting[0].Conversation == pane && tools.Waiting[0].Code == waits.Code, "waiting: got %+v", tools.Waiting)
+	check.That(t, len(tools.Servers) == 1 && tools.Servers[0].Tools[0].Name == "calc_add" && tools.Servers[0].Tools[0].Approve == "always", "servers: got %+v", tools.Servers)
 	answer := at(pane, "/approvals/"+waits.Code)
 	r.do(404, nil, "POST "+at(pane, "/approvals/other"), `{"allow":true}`)
 	r.do(422, nil, "POST "+answer, `{}`)

@@ -73,7 +73,7 @@ func TestMCPReadTools(t *testing.T) {
 	r.do(202, nil, "POST "+at(here, "/compact"), "")
 	r.drain()
 	r.remember("the gate opens at noon")
-	memory := get[memoryList](r, "/api/memories?q=gate+opens+noon&kind=fact").Memories[0]
+	memory := get[MemoryList](r, "/api/memories?q=gate+opens+noon&kind=fact").Memories[0]
 	summary := get[summaryList](r, at(here, "/summaries")).Stack[0]
 	calls(t, s, "conversations", nil, `"`+here+`"`)
 	calls(t, s, "recall", given{"conversation": here, "query": "gate"}, "the gate opens at noon")

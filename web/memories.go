@@ -1,23 +1,19 @@
-// Memories: the routes of the API, among them search, and the pages.
+// Memories: the routes of the API, among them search.
 
 package web
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 
-	g "maragu.dev/gomponents"
-	h "maragu.dev/gomponents/html"
-
-	"cairn/chat"
 	"cairn/compactor/summarize"
 	"cairn/config"
 	"cairn/memory"
 	"cairn/store"
 )
 
-type memoryList struct {
+// MemoryList is a page of memories.
+type MemoryList struct {
 	Memories []memory.Memory `json:"memories"`
 	Total    int             `json:"total"`
 }
@@ -48,11 +44,14 @@ func (s *memories) routes() []route {
 			param{name: "q", text: "a question or words; without, the messages of a person or a time"},
 			param{name: "conversation", text: "its name; required"},
 			byParam, sinceParam, untilParam, orderParam,
-			param{name: "as", text: "name of the person who asks, whom \"I\" means"}, limitParam),
+			param{name: "as", text: "name of the person who asks, whom \"I\" means"},
+			param{name: "kind", text: "only memories of this kind, and no messages", words: memory.Kinds},
+			param{name: "explain", text: "true: with the parts of each message's score", words: []string{"true"}},
+			param{name: "limit", text: "at most this many memories and as many messages (default: 50)", min: 1, max: maxNumber}),
 	}
 }
 
-func (s *memories) list(r *request) (memoryList, error) {
+func (s *memories) list(r *request) (MemoryList, error) {
 	limit, offset := r.page()
 	f := memory.Filter{
 		Query: r.Get("q"), Conversation: r.Get("conversation"), Kind: r.Get("kind"), About: r.Get("about"), Since: r.since(), Until: r.until(),
@@ -60,11 +59,11 @@ func (s *memories) list(r *request) (memoryList, error) {
 	}
 	if f.Conversation != "" {
 		if _, err := findConversation(r.Context(), s.store, f.Conversation); err != nil {
-			return memoryList{}, err
+			return MemoryList{}, err
 		}
 	}
 	found, total, err := memory.In(s.store).List(r.Context(), f)
-	return memoryList{listOf(found), total}, err
+	return MemoryList{listOf(found), total}, err
 }
 
 func (s *memories) show(r *request) (memory.Details, error) {
@@ -144,13 +143,13 @@ func (s *memories) purge(r *request) (any, error) {
 	return nil, err
 }
 
-// recalled has the results of a search, best first.
-type recalled struct {
+// Recalled has the results of a search, best first.
+type Recalled struct {
 	Memories []memory.Memory `json:"memories"`
-	Messages []messageAnswer `json:"messages"`
+	Messages []FoundMessage  `json:"messages"`
 }
 
-func (s *memories) recall(r *request) (found recalled, err error) {
+func (s *memories) recall(r *request) (found Recalled, err error) {
 	limit, _ := r.page()
 	q := r.question()
 	q.Asker = r.Get("as")
@@ -162,126 +161,18 @@ func (s *memories) recall(r *request) (found recalled, err error) {
 	if err != nil {
 		return found, err
 	}
-	memories, _, e1 := memory.Of(c).List(r.Context(), q.Memories())
-	messages, e2 := memory.Of(c).Recall(r.Context(), q)
-	return recalled{listOf(memories), foundMessages(messages)}, cmp.Or(e1, e2)
-}
-
-func memoriesPage(v *visit) page {
-	list, err := v.endpoints.memories.list(v.request)
-	if !unspoken(v.Get("conversation"), err) { // which has no memories
-		v.fail(err)
+	filter := q.Memories()
+	filter.Kind = r.Get("kind")
+	memories, _, err := memory.Of(c).List(r.Context(), filter)
+	if err != nil || filter.Kind != "" {
+		return Recalled{listOf(memories), []FoundMessage{}}, err
 	}
-	found := g.Node(h.P(g.Text("No memories match. They are saved when messages are summarized, and by /remember.")))
-	if list.Total > 0 {
-		found = g.Group{
-			h.Ul(h.Class("memories"), g.Map(list.Memories, listedMemory)),
-			faint(grouped(list.Total), g.Text(" in all")),
-			v.pager(list.Total),
+	messages, err := memory.Of(c).Recall(r.Context(), q)
+	found = Recalled{listOf(memories), foundMessages(messages)}
+	for i := range messages {
+		if r.Has("explain") {
+			found.Messages[i].Parts = messages[i].Parts
 		}
 	}
-	return page{title: "Memories", content: g.Group{
-		heading("Memories"),
-		searchForm(
-			searchBox(v.Get("q"), "Search"),
-			choose("Kind", "kind", h.Option(h.Value(""), g.Text("any")), options(memory.Kinds, v.Get("kind"))),
-			choose("State", "state", options(memory.States, cmp.Or(v.Get("state"), "current"))),
-			textField("About", "about", v.Get("about"), 10),
-			textField("Conversation", "conversation", v.Get("conversation"), 16),
-			v.periodFields(),
-			choose("Order", "sort", h.Option(h.Value(""), g.Text("default")), options(memory.Sorts, v.Get("sort"))),
-			button("", "Show"),
-		),
-		found,
-	}}
-}
-
-func memoryPageOf(id int64) string { return fmt.Sprint("/memories/", id) }
-
-func memoryLink(m memory.Memory) g.Node {
-	return h.A(h.Href(memoryPageOf(m.ID)), h.Dir("auto"), g.Text(m.Content))
-}
-
-func listedMemory(m memory.Memory) g.Node {
-	return h.Li(
-		tag("", m.Kind), g.Text(" "),
-		g.If(m.Pinned, g.Group{tag("warn", "pinned"), g.Text(" ")}),
-		g.If(m.State != "active", g.Group{tag("", m.State), g.Text(" ")}),
-		g.If(m.Doubt() == "in doubt", g.Group{tag("warn", m.Doubt()), g.Text(" ")}),
-		memoryLink(m),
-		h.Div(
-			h.Class("faint"),
-			g.If(m.Speaker != "", g.Group{personLink(m.Conversation, store.Person{ID: m.SpeakerID, Name: m.Speaker}), g.Text(" · ")}),
-			g.If(m.About != "" && m.About != m.Speaker, g.Group{
-				g.Text("about "), personLink(m.Conversation, store.Person{ID: m.AboutID, Name: m.About}), g.Text(" · "),
-			}),
-			g.If(m.Doubt() == "was so" && periodOf(m) != "", g.Text("was so ")),
-			g.If(periodOf(m) != "", g.Text(periodOf(m)+" · said ")),
-			timeView(m.SaidAt), g.Text(" · "+m.Conversation),
-			g.If(m.Confirmed > 1, g.Textf(" · said %d times", m.Confirmed)),
-		),
-	)
-}
-
-func memoryPage(v *visit) page {
-	m := ask(v, v.endpoints.memories.show)
-	from := g.Node(messageViews(m.Conversation, m.Messages))
-	if len(m.Messages) == 0 {
-		from = faint(g.Text("Its messages are gone, or it was saved by hand."))
-	}
-	title := fmt.Sprint("Memory ", m.ID)
-	return page{title: title, content: g.Group{
-		heading(title, h.A(h.Href("/memories"), g.Text("all memories"))),
-		h.BlockQuote(h.Class("text"), h.Dir("auto"), g.Text(m.Content)),
-		factsView(m.Memory),
-		h.Section(h.Class("actions"), memoryActions(m.Memory)),
-		h.H2(g.Text("Origin")),
-		from,
-		g.If(len(m.Chain) > 0, g.Group{h.H2(g.Text("Versions")), h.Ol(g.Map(m.Chain, func(old memory.Memory) g.Node {
-			return h.Li(memoryLink(old), g.Text(" "), h.Span(h.Class("faint"), g.Text(old.State+", "), timeView(old.SaidAt)))
-		}))}),
-	}}
-}
-
-func factsView(m memory.Memory) g.Node {
-	fact := func(name string, value ...g.Node) g.Node { return g.Group{h.Dt(g.Text(name)), h.Dd(value...)} }
-	return h.Dl(
-		h.Class("facts"),
-		fact("Kind", g.Text(m.Kind)),
-		fact("State", g.Text(m.State), g.If(m.Doubt() == "in doubt", g.Text(", in doubt")), g.If(m.Pinned, g.Text(", pinned"))),
-		g.If(m.Attribute != "", fact("Fact", h.Dir("auto"), g.Text(m.Attribute+": "+m.Value))),
-		g.If(periodOf(m) != "", fact("When", g.Text(periodOf(m)))),
-		fact("Said by", personLink(m.Conversation, store.Person{ID: m.SpeakerID, Name: m.Speaker})),
-		g.If(m.About != "", fact("About", personLink(m.Conversation, store.Person{ID: m.AboutID, Name: m.About}))),
-		fact("Said", timeView(m.SaidAt), g.Text(", "+chat.Counted(m.Confirmed, "time", "times"))),
-		fact("Importance", g.Textf("%.2f", m.Importance)),
-		fact("Saved by", g.Text(m.By)),
-		fact("In", h.A(h.Href(pageOf(m.Conversation)), g.Text(m.Conversation))),
-		g.If(!m.Expires.IsZero(), fact("Ends", timeView(m.Expires))),
-	)
-}
-
-func memoryActions(m memory.Memory) g.Node {
-	action := func(body, done string, content ...g.Node) g.Node {
-		return change(http.MethodPatch, "/api"+memoryPageOf(m.ID), body, done, content...)
-	}
-	if m.State == "forgotten" {
-		return action(`{"state": "active"}`, "Restored.", button("main", "Restore"))
-	}
-	pin := action(`{"pinned": true}`, "Pinned: it neither expires nor fades.", button("", "Pin"))
-	if m.Pinned {
-		pin = action(`{"pinned": false}`, "Unpinned.", button("", "Unpin"))
-	}
-	return g.Group{
-		g.If(m.State == "active", action(
-			"{}", "Changed.", h.Class("wide"),
-			h.Label(
-				g.Text("Text "),
-				h.Textarea(h.Name("content"), h.Rows("2"), h.MaxLength("1000"), h.Required(), h.Dir("auto"), g.Text(m.Content)),
-			),
-			button("", "Change"),
-		)),
-		pin,
-		action(`{"state": "forgotten"}`, "Forgotten. You can restore it here.", button("danger", "Forget")),
-	}
+	return found, err
 }

@@ -39,6 +39,9 @@ var pages = []struct {
 	{"/memories/{id}", "", memoryPage},
 	{"/usage", "/api/usage", usagePage},
 	{"/health", "", healthPage},
+	{"/log", "/api/log", logPage},
+	{"/connectors", "", connectorsPage},
+	{"/tools", "", toolsPage},
 	{"/chat/{chat}", "", chatPage},
 }
 
@@ -97,13 +100,14 @@ func (d *dashboard) register(t *router) {
 		})
 	}
 	t.stream("GET /c/{name}/settings/preview", d.previewSettings)
+	t.stream("GET /connectors/{connector}/check", d.checkConnector)
 	t.handle("GET /chat", func(w http.ResponseWriter, r *http.Request) error { // leads to the chat that the form names
 		http.Redirect(w, r, chatPageOf(cmp.Or(strings.TrimSpace(r.URL.Query().Get("name")), "general")), http.StatusSeeOther)
 		return nil
 	})
 	t.handle("GET /chat/{chat}/suggest", d.endpoints.chats.suggest)
 	t.serve("/", func(http.ResponseWriter, *http.Request) error {
-		return problem(http.StatusNotFound, "There is nothing at this path. A \"/\" in a name is written %%2F.")
+		return problem(http.StatusNotFound, noPath+" A \"/\" in a name is written %%2F.")
 	})
 }
 

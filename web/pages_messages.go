@@ -60,7 +60,7 @@ func earlierLink(conversation string, list messageList) g.Node {
 }
 
 // messagesView shows messages, and each summary after those that it covers.
-func messagesView(name string, all []messageAnswer, stack []report.StackEntry) (view g.Group) {
+func messagesView(name string, all []FoundMessage, stack []report.StackEntry) (view g.Group) {
 	for i, m := range all {
 		view = append(view, messageView(name, m.Record, m.Match))
 		for _, s := range stack {

@@ -23,7 +23,7 @@ import (
 
 func TestPages(t *testing.T) {
 	r := hostileRig(t)
-	fact := get[memoryList](r, "/api/memories?q=prefers").Memories[0]
+	fact := get[MemoryList](r, "/api/memories?q=prefers").Memories[0]
 	summary := get[conversationAnswer](r, at(here, "")).Stack[0]
 	evil := "terminal:" + hostile
 	task := get[taskList](r, at(evil, "/tasks")).Tasks[0]
@@ -55,6 +55,8 @@ func TestPages(t *testing.T) {
 		"/usage":                                               {"Usage and cost", "Total"},
 		"/usage?by=model&since=7d":                             {"Usage and cost"},
 		"/health":                                              {"All is well"},
+		"/tools":                                               {"No server with tools is connected", "No call waits"},
+		"/connectors":                                          {"connected to no platform"},
 		"/static/style.css":                                    {"--accent"},
 		"/static/app.js":                                       {"EventSource"},
 		"/static/chart.css":                                    {".chart"},

@@ -58,7 +58,7 @@ func peoplePage(v *visit) page {
 // personAnswer is what is known of a person, and their newest messages.
 type personAnswer struct {
 	memory.Profile
-	Messages []messageAnswer `json:"messages" jsonschema:"of the person, newest first"`
+	Messages []FoundMessage `json:"messages" jsonschema:"of the person, newest first"`
 }
 
 func showPerson(r *request) (a personAnswer, err error) {
@@ -68,7 +68,7 @@ func showPerson(r *request) (a personAnswer, err error) {
 	if unknown, ok := errors.AsType[*memory.PersonError](err); ok {
 		return a, problem(http.StatusNotFound, "%v.", unknown)
 	}
-	a.Messages = []messageAnswer{}
+	a.Messages = []FoundMessage{}
 	if err != nil || len(a.Namesakes) > 0 {
 		return a, err
 	}
@@ -204,7 +204,7 @@ func messagesOf(name string, a personAnswer) g.Node {
 	if len(a.Messages) > 0 {
 		all := pageOf(name) + "/messages?by=" + url.QueryEscape(cmp.Or(a.ID, a.Name))
 		view = g.Group{
-			g.Map(a.Messages, func(m messageAnswer) g.Node { return messageView(name, m.Record, "") }),
+			g.Map(a.Messages, func(m FoundMessage) g.Node { return messageView(name, m.Record, "") }),
 			h.P(h.A(h.Href(all), g.Text("All messages of this person"))),
 		}
 	}

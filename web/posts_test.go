@@ -36,7 +36,7 @@ func TestPostsPerHour(t *testing.T) {
 	r.post(202, "web:other", "another conversation has its own hour")
 	r.post(202, pane, "a person writes on a page", "Origin: "+r.url)
 	r.do(200, nil, "POST "+at(pane, "/messages"), `{"id": "command", "text": "/context"}`)
-	check.Len(t, "incidents", keptOf[incidentEvent](r.events), 1)
+	check.Len(t, "incidents", keptOf[logLine](r.events), 1)
 	r.withPosts(0)
 	r.do(202, nil, "POST "+at(pane, "/messages"), `{"id": "steer", "text": "/steer in French"}`)
 	r.post(202, pane, "without a limit")

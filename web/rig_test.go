@@ -75,6 +75,7 @@ type rigOptions struct {
 	window    int // of the model; 0: 8000
 	tools     channel.Toolbox
 	mcpWrites bool
+	platforms Connectors
 	says      string // the model; empty: "Noted."
 	model     func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
 	before    func(r *rig)      // called before the server runs
@@ -94,7 +95,7 @@ func said(text string) (llm.Response, error) {
 func newRig(t *testing.T, o rigOptions) *rig {
 	t.Parallel()
 	r := &rig{t: t, events: NewEvents()}
-	log := slog.New(r.events.Incidents(slog.DiscardHandler))
+	log := slog.New(r.events.Logged(slog.DiscardHandler))
 	dir := t.TempDir()
 	storetest.CopyEmpty(t, dir)
 	r.store = must(store.Open(t.Context(), store.Options{Dir: dir, Log: log}))
@@ -131,7 +132,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	r.server = New(Options{
 		Hub: r.hub, Store: r.store, Settings: r.settings.Load,
 		Events: r.events, Listener: listener, Token: o.token, Hosts: o.hosts, Log: log, Version: "test", MCPWrites: o.mcpWrites,
-		Health: well, Debug: well, Terminals: terminals,
+		Health: well, Debug: well, Terminals: terminals, Connectors: o.platforms, Tools: o.tools,
 	})
 	r.url = "http://" + listener.Addr().String()
 	if o.before != nil {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/klauspost/compress/gzhttp"
 	g "maragu.dev/gomponents"
 	h "maragu.dev/gomponents/html"
 
@@ -40,6 +41,18 @@ func newRouter(gate *gate, fleet *channel.Fleet, version string, log *slog.Logge
 	return &router{mux: http.NewServeMux(), gate: gate, fleet: fleet, version: version, log: log, streams: context.Background()}
 }
 
+// compressible are the types of answers that are compressed. Events are not: each has to arrive when it is written.
+var compressible = []string{"text/html", "text/css", "text/javascript", "text/markdown", "application/json", "application/problem+json", "image/svg+xml"}
+
+// compressed compresses answers for clients that accept it.
+func compressed(to http.Handler) http.Handler {
+	wrap, err := gzhttp.NewWrapper(gzhttp.ContentTypes(compressible))
+	if err != nil { // a programming error: a wrong option
+		panic(err)
+	}
+	return wrap(to)
+}
+
 // guarded passes requests on to their handlers after all checks that do not depend on the route.
 func (t *router) guarded() http.Handler {
 	origin := http.NewCrossOriginProtection()
@@ -52,11 +65,7 @@ func (t *router) guarded() http.Handler {
 			t.fail(w, r, err)
 			return
 		}
-		limit := int64(maxBody)
-		if r.Context().Value(trusted{}) != nil {
-			limit = maxLocalBody
-		}
-		r.Body = http.MaxBytesReader(w, r.Body, limit)
+		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r))
 		t.mux.ServeHTTP(w, r)
 	})
 }

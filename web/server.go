@@ -30,7 +30,12 @@ type Options struct {
 	Proxies   []netip.Prefix // reverse proxies, whose X-Forwarded-For names the client
 	Log       *slog.Logger
 	Version   string
+	Database  string // a mark of the database, by which a program beside the bot recognizes its own; "": none
 
+	Models func(ctx context.Context) (Offered, error) // the models of the configured servers; nil: not known
+
+	Connectors  Connectors                                        // nil: there are none
+	Tools       channel.Toolbox                                   // of other programs; nil: there are none
 	Ready       func(ctx context.Context) (ok bool, parts []Part) // checks the bot's health; may query the database
 	Health      http.Handler                                      // serves GET /healthz, /readyz and /metrics; nil: not served
 	OpenMetrics bool                                              // /metrics requires no token, as the health checks at the same address
@@ -79,7 +84,7 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 	defer end()
 	s.router.streams = streams
 	server := &http.Server{
-		Handler: s.router.guarded(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,
+		Handler: compressed(s.router.guarded()), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: writeTimeout,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10, ErrorLog: slog.NewLogLogger(s.o.Log.Handler(), slog.LevelDebug),
 		ConnContext: trustLocal,
 	}

@@ -99,7 +99,12 @@ func settings(v *visit) page {
 				h.A(h.Href(path), g.Text("Start over")),
 			),
 			h.P(rangeFields(messageRange{}), g.Text(" are compared.")),
-			table("list settings", []string{"Setting", "Value", "From"}, a.Settings, settingCells),
+			g.Map(settingGroups, func(group settingGroup) g.Node {
+				return g.Group{
+					h.H2(g.Text(group.title)), faint(g.Text(group.text)),
+					table("list settings", []string{"Setting", "Value", "From"}, group.of(a.Settings), settingCells),
+				}
+			}),
 		),
 		h.Script(h.Src("/static/settings.js"), h.Defer()),
 	}}

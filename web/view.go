@@ -25,7 +25,7 @@ import (
 
 // sections are the pages that every page links, except for the login.
 var sections = [][2]string{
-	{"/", "Conversations"}, {"/chat", "Chat"}, {"/memories", "Memories"}, {"/usage", "Usage"}, {"/health", "Health"},
+	{"/", "Conversations"}, {"/chat", "Chat"}, {"/memories", "Memories"}, {"/usage", "Usage"}, {"/tools", "Tools"}, {"/connectors", "Connectors"}, {"/health", "Health"}, {"/log", "Log"},
 }
 
 // frame returns the full page around its content, which is of the section with this path; "" for the login.
@@ -277,9 +277,14 @@ func day(t time.Time) string {
 }
 
 // timeView shows a time; hovering over it shows it in full, with its zone.
-func timeView(t time.Time) g.Node {
+func timeView(t time.Time) g.Node { return timeAs(t, day(t)) }
+
+// secondView is timeView to the second.
+func secondView(t time.Time) g.Node { return timeAs(t, t.Local().Format("2 Jan 15:04:05")) }
+
+func timeAs(t time.Time, text string) g.Node {
 	const full = "Monday, 2 January 2006, 15:04:05 MST"
-	return h.Time(h.DateTime(t.UTC().Format(time.RFC3339)), h.Title(t.Local().Format(full)), g.Text(day(t)))
+	return h.Time(h.DateTime(t.UTC().Format(time.RFC3339)), h.Title(t.Local().Format(full)), g.Text(text))
 }
 
 func thousands[N int | int64](n N) string {

@@ -17,10 +17,10 @@ import (
 func runStop(ctx context.Context, c *Call) (Answer, error) {
 	following, err := c.Records.Settings().Following(ctx)
 	if err == nil && following { // written first, so that no message that waits is answered; but the database may be busy
-		defer time.AfterFunc(300*time.Millisecond, func() { c.Conversation.Stop() }).Stop()
+		defer time.AfterFunc(300*time.Millisecond, func() { c.Conversation.Stop(ctx) }).Stop()
 		err = c.Records.Settings().Follow(ctx, false)
 	}
-	stopped := c.Conversation.Stop()
+	stopped := c.Conversation.Stop(ctx)
 	switch {
 	case following:
 		return Answer{Text: "Stopped. I will answer in this thread again when someone mentions me."}, err

@@ -68,7 +68,7 @@ type Turns interface {
 	// being written, if there is one.
 	Say(ctx context.Context, who access.Person, id, text string, steers bool) (fresh bool, err error)
 	// Stop stops the running one; it reports whether there was one.
-	Stop() (stopped bool)
+	Stop(ctx context.Context) (stopped bool)
 	// Approve allows or denies the call of a tool that needs permission, by the name of who does; an empty code means any that waits. text
 	// describes the outcome for people; ok is false if there is no such call, or it was decided.
 	Approve(ctx context.Context, code string, who access.Person, by string, allow bool) (text string, ok bool, err error)

@@ -14,33 +14,8 @@ import (
 	"cairn/store"
 )
 
-// Action is an entry in the menu of a message: a command about that message.
-type Action struct {
-	Command string // the name of the command, and the id of the entry
-	Label   string // of the entry, in English: at most 24 characters
-	Help    string // at most 100 characters
-}
-
-// Actions are the entries in the menu of a message.
-var Actions = []Action{
-	{"remember", "Remember this", "save this message as a memory"},
-	{"pin", "Pin this", "keep this message in the prompt when older ones are summarized"},
-	{"recap", "Recap from here", "summarize what was said from this message on, for you"},
-	{"forget", "Forget this", "delete this message from what I keep; it stays visible here"},
-}
-
 // messagePrefix begins an argument that names a message by the platform's id.
 const messagePrefix = "msg:"
-
-// Line returns the command of an entry about a message, by the platform's id. own is what it says if it is by the person who asks, and
-// empty if it is by somebody else: it serves if the bot has not read the message, and others may not want to be in a memory.
-func (a Action) Line(id, own string) string {
-	line := "/" + a.Command + " " + messagePrefix + id
-	if a.Command == "remember" {
-		line += " " + strings.Join(strings.Fields(own), " ")
-	}
-	return strings.TrimSpace(line)
-}
 
 // cutMessage splits a message's platform id from the rest of the arguments; "": they do not begin with one.
 func cutMessage(args string) (id, rest string) {

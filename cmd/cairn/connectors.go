@@ -33,6 +33,7 @@ type outerConnector interface {
 	Run(ctx context.Context, hub *channel.Hub) error
 	Connected() bool
 	Problem() string // what it waits for if the platform does not answer; else empty
+	Heard() (at time.Time, delay time.Duration)
 	Check(ctx context.Context) (facts []string, err error)
 	// Trial prepares a trial in a conversation; see platform.Trial. The connector must not run.
 	Trial(ctx context.Context, hub *channel.Hub, conversation string) (*platform.Trial, error)
@@ -103,9 +104,9 @@ func newMCP(a *app) *cobra.Command {
 		Use:   "mcp [--write]",
 		Short: "Serve memories and conversations to MCP clients",
 		Long: `Serve the bot's memories and messages to a client of the Model Context Protocol over standard
-input and output. It only reads, and works while the bot runs. With --write, clients may save and
-forget memories, and compact a conversation; while the bot runs, these changes go through it. A running
-bot serves the same at /mcp of its [web] address.`,
+input and output. It only reads. With --write, clients may save and forget memories, and compact a
+conversation. While the bot runs, it answers, and makes the changes. It serves the same at /mcp of its
+[web] address.`,
 		Example: `  cairn mcp
   cairn --config /etc/cairn/config.toml mcp --write`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.mcp(cmd.Context(), write) },
@@ -128,7 +129,7 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 		}
 		return serve(a.readAPI)
 	}
-	bot, err := findBot(ctx, &a.settings)
+	bot, err := a.findRunning(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -142,9 +143,21 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 	return err
 }
 
-// readAPI reads from the database, possibly beside a running bot. It opens the database for each call:
+// readAPI reads from the running bot or, if there is none, from the database. It opens the database for each call:
 // a newer bot may have migrated it, and usage and learned facts change.
 func (a *app) readAPI(ctx context.Context, method, path string, query url.Values, body any) (text json.RawMessage, err error) {
+	bot, err := a.findReadable(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if bot != nil {
+		limited, cancel := context.WithTimeout(ctx, bot.within)
+		defer cancel()
+		text, err = bot.api()(limited, method, path, query, body)
+		if _, refused := errors.AsType[*web.Problem](err); err == nil || refused || ctx.Err() != nil {
+			return text, err
+		} // it has just stopped, or does not answer
+	}
 	err = a.withAPI(ctx, true, func(api web.API) error {
 		text, err = api(ctx, method, path, query, body)
 		return err

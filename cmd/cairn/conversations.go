@@ -18,6 +18,7 @@ import (
 
 	"cairn/channel"
 	"cairn/channel/access"
+	"cairn/channel/report"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/config"
@@ -131,7 +132,8 @@ func newContext(a *app) *cobra.Command {
 		Use:   "context [--channel NAME] [--json]",
 		Short: "Show how full a channel's context window is",
 		Long: `Show the tokens of a channel's next request, the window, model usage and cost, and the
-summaries, oldest first. It works while the bot runs. If the shell knows no model, it shows the one that answered last.
+summaries, oldest first. While the bot runs, it says so itself. Otherwise the settings of this shell
+count; if they name no model, it is the one that answered last.
 
 The savings from summaries are an estimate: for each request with a summary, the tokens of the
 messages behind it minus its own, at the price of cached input.`,
@@ -139,27 +141,36 @@ messages behind it minus its own, at the price of cached input.`,
   cairn context --channel garden --json | jq .used_pct`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			now := time.Now()
-			return a.withAgent(ctx, name, func(db *store.Store, conversation *store.Conversation, agent channel.Agent) error {
-				report, err := channel.ReadContext(ctx, conversation, agent)
-				if err != nil {
-					return err
-				}
-				money := a.settings.Money()
-				used, err := db.Usage(ctx, access.MonthStart(now))
-				if err != nil {
-					return err
-				}
-				report.Usage, err = channel.ReadSpending(ctx, conversation, agent, money, money.Budgets(used, now)...)
-				if err != nil {
-					return err
-				}
-				return a.show(a.out, report)
-			})
+			now, err := reading(ctx, a,
+				func(bot *otherBot) (report.Context, error) { return bot.context(ctx, name) },
+				func() (report.Context, error) { return a.readContext(ctx, name) })
+			if err != nil {
+				return err
+			}
+			return a.show(a.out, now)
 		},
 	})
 	cmd.Flags().StringVar(&name, "channel", "", defaultTo)
 	return cmd
+}
+
+// readContext reads what cairn context shows from the database, with the settings of this shell.
+func (a *app) readContext(ctx context.Context, name string) (now report.Context, err error) {
+	at := time.Now()
+	err = a.withAgent(ctx, name, func(db *store.Store, conversation *store.Conversation, agent channel.Agent) (err error) {
+		now, err = channel.ReadContext(ctx, conversation, agent)
+		if err != nil {
+			return err
+		}
+		money := a.settings.Money()
+		used, err := db.Usage(ctx, access.MonthStart(at))
+		if err != nil {
+			return err
+		}
+		now.Usage, err = channel.ReadSpending(ctx, conversation, agent, money, money.Budgets(used, at)...)
+		return err
+	})
+	return now, err
 }
 
 const page = 500

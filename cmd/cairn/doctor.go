@@ -205,13 +205,19 @@ func (d *doctor) connectors(ctx context.Context) {
 		d.attachments(ctx)
 	}
 	for _, connector := range connectors {
-		limited, cancel := context.WithTimeout(ctx, serverTimeout)
-		facts, err := connector.Check(limited)
-		cancel()
-		address := map[string]string{discord.Name: d.app.settings.Discord.APIBase, slack.Name: d.app.settings.Slack.APIBase}[connector.Name()]
-		inWords := network.Explain(cmp.Or(address, connector.Name()), err)
-		d.report(connector.Name(), cmp.Or(inWords, err), facts...)
+		facts, err := checkConnector(ctx, &d.app.settings, connector)
+		d.report(connector.Name(), err, facts...)
 	}
+}
+
+// checkConnector calls Check; an error of the network is in words.
+func checkConnector(ctx context.Context, s *config.Settings, connector outerConnector) (facts []string, err error) {
+	limited, cancel := context.WithTimeout(ctx, serverTimeout)
+	defer cancel()
+	facts, err = connector.Check(limited)
+	address := map[string]string{discord.Name: s.Discord.APIBase, slack.Name: s.Slack.APIBase}[connector.Name()]
+	inWords := network.Explain(cmp.Or(address, connector.Name()), err)
+	return facts, cmp.Or(inWords, err)
 }
 
 // runningBot reports what the running bot says of itself, if the settings name its address and a bot answers there: what it waits

@@ -178,3 +178,56 @@ func TestProcessesBesideEachOtherOnSlack(t *testing.T) {
 	first.exits(exitSignal + int(syscall.SIGTERM))
 	second.stop()
 }
+
+// A message for the running answer comes as a message to one process, and as a mention to the other. One of them answers; it reads it once.
+func TestSteerBetweenProcessesOnSlack(t *testing.T) {
+	database := pgtest.New(t)
+	p := newPlatforms(t)
+	asked := make(chan bool, 100)
+	said := make(chan bool)
+	model := llmtest.Serve(t, func(x *llmtest.Exchange) {
+		raw := string(x.Request.Raw)
+		switch {
+		case !strings.Contains(raw, "what is tea?"):
+			x.Say("ok") // to a check of the model
+		case strings.Contains(raw, "in French"):
+			x.Say("read")
+		default:
+			asked <- true
+			<-said
+			x.Use("c", "recall", `{"query":"tea"}`)
+		}
+	})
+	start := func() *live {
+		settings := fmt.Sprintf("store = %q\n", database.Address("postgres"))
+		return p.folder(settings, append(modelAt(model), "DISCORD_TOKEN=")...).start("run", "--health", "127.0.0.1:0")
+	}
+	first := start()
+	first.logs(`"msg":"connected"`)
+	second := start()
+	second.logs(`"msg":"standing_by"`, `"msg":"connected"`)
+	db := database.Connect("postgres", "cairn")
+	defer db.Close()
+	count := func(what string) (n int) {
+		check.NoError(t, db.QueryRow("SELECT count(*) FROM "+what).Scan(&n))
+		return n
+	}
+	question := p.slack.Say(slacktest.Post{Channel: p.lab, User: p.ben, Text: "<@" + slacktest.BotUserID + "> what is tea?"})
+	<-asked
+	sent := len(p.slack.Deliveries())
+	p.slack.Say(slacktest.Post{Channel: p.lab, User: p.ben, Thread: question, Text: "<@" + slacktest.BotUserID + "> /steer in French"})
+	p.until(first, "both processes have acknowledged it", func() bool {
+		done := slices.DeleteFunc(p.slack.Deliveries()[sent:], func(d slacktest.Delivery) bool { return d.Acked.IsZero() })
+		return len(done) == 2 && done[0].Socket != done[1].Socket
+	})
+	check.Equal(t, "messages that wait", count("inbox WHERE steers = 1"), 1)
+	close(said)
+	p.until(second, "the answer", func() bool {
+		return slices.ContainsFunc(p.slack.Messages(p.lab), func(m slacktest.Message) bool { return m.Thread == question && m.Shown() == "read" })
+	})
+	p.until(second, "all is stored", func() bool { return count("messages WHERE answered = 0")+count("inbox") == 0 })
+	check.Equal(t, "copies of the message in the turn", count("messages WHERE text = 'in French' AND turn = 1"), 1)
+	check.Equal(t, "copies of the message", count("messages WHERE text = 'in French'"), 1)
+	second.stop()
+	first.stop()
+}

@@ -55,8 +55,9 @@ func TestHealth(t *testing.T) {
 			return
 		}
 		x.Say("Here I am.")
-	}, "--health", "127.0.0.1:0")
+	}, "--health", "127.0.0.1:0", "--web", "localhost:0")
 	address := p.telling(r)
+	pages := first(t, `"address":"([^"]+)"`, r.errs.String())
 	ready := func(want int, words string) {
 		t.Helper()
 		code := 0
@@ -70,6 +71,12 @@ func TestHealth(t *testing.T) {
 	ready(200, `{"part":"discord","ok":true},{"part":"slack","ok":true},{"part":"database","ok":true}`)
 	p.sayOnDiscord("Where are you?")
 	p.wait(r, p.onDiscord, "Here I am.")
+	_, connectors := get(t, "http://"+pages+"/api/connectors")
+	check.Contains(t, "the connectors", connectors, `{"name":"discord","ok":true,"heard":"`, `{"name":"slack","ok":true}`)
+	for name, fact := range map[string]string{"discord": "servers with the bot: ", "slack": "both tokens are valid"} {
+		_, said := get(t, "http://"+pages+"/connectors/"+name+"/check")
+		check.Contains(t, "what "+name+" says of the bot", said, fact)
+	}
 	for _, args := range [][]string{{"health"}, {"health", "--ready"}} {
 		check.HasPrefix(t, fmt.Sprint(args), f.must("", append(args, "--health", address)...), `{"ok":true,`)
 	}

@@ -12,17 +12,15 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"reflect"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"cairn/channel"
-	"cairn/chat"
 	"cairn/config"
 	"cairn/connector/terminal"
 	"cairn/store"
+	"cairn/web"
 )
 
 func newImport(a *app) *cobra.Command {
@@ -42,7 +40,8 @@ Each line of a file is a JSON object, oldest first; unknown keys are ignored:
 All files are checked first. Then all messages are stored, and can be searched from then on;
 summaries and memories of them follow. If the import is stopped or killed, run the same command
 again or start the bot to continue. Importing a file again is harmless: known messages are skipped,
-including deleted ones. The bot must be stopped.`,
+including deleted ones. It works while the bot runs, which then stores and summarizes the messages,
+and goes on with what it has if this command is stopped.`,
 		Example: `  cairn import --channel garden garden-2023.jsonl garden-2024.jsonl
   zcat garden.jsonl.gz | cairn import --channel garden -`,
 		Args: args(1, -1),
@@ -64,43 +63,59 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	if err != nil {
 		return err
 	}
-	log := a.logger(a.err, slog.LevelWarn)
-	connector, err := terminal.New(nobody())
-	if err != nil {
-		return err
-	}
-	watched, bot, err := a.start(ctx, log, (*config.Settings).Rules, connector)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, bot.close()) }()
-
-	bot.keepRoom()
 	progress := &importProgress{progress: newProgress(a.err)}
-	imported, err := bot.hub.Import(watched, conversation, past, progress.show)
+	imported := 0
+	bot, err := a.findRunning(ctx)
+	switch {
+	case err != nil:
+		return err
+	case bot != nil:
+		progress.goesOn = true
+		imported, err = bot.importMessages(ctx, conversation, past, progress.show)
+	default:
+		imported, err = a.importHere(ctx, conversation, past, progress.show)
+	}
 	progress.done()
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		fmt.Fprintln(a.err, wrapped(a.err, "cairn: "+progress.stopped(name)))
 		return ctx.Err()
-	}
-	if watched.Err() != nil { // the database is lost
-		return context.Cause(watched)
-	}
-	if errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrReplaced) { // the import met it before the watch did
+	case errors.As(err, new(notStarted)), errors.Is(err, store.ErrDamaged), errors.Is(err, store.ErrReplaced):
 		return err
-	}
-	if errors.Is(err, store.ErrLive) {
+	case errors.Is(err, store.ErrLive):
 		return fmt.Errorf("people have talked in the channel %s: name another with --channel: %w", name, store.ErrLive)
-	}
-	if errors.Is(err, store.ErrOtherMessage) {
+	case errors.Is(err, store.ErrOtherMessage):
 		return fmt.Errorf("%w; nothing was imported: use other ids, or another channel with --channel", err)
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("import into %s (%d of %d messages are imported; the same command continues): %w", name, imported, len(past), err)
 	}
 	_, err = fmt.Fprintf(a.out, "imported %s into %s; %s already known\n", counted(imported, "message", "messages"), name,
 		counted(len(past)-imported, "was", "were"))
 	return err
+}
+
+// notStarted is the error of a bot that could not start.
+type notStarted struct{ error }
+
+func (e notStarted) Unwrap() error { return e.error }
+
+// importHere imports by a bot of this process.
+func (a *app) importHere(ctx context.Context, conversation string, past []channel.Inbound, progress func(channel.ImportProgress)) (imported int, err error) {
+	connector, err := terminal.New(nobody())
+	if err != nil {
+		return 0, err
+	}
+	watched, bot, err := a.start(ctx, a.logger(a.err, slog.LevelWarn), (*config.Settings).Rules, connector)
+	if err != nil {
+		return 0, notStarted{err}
+	}
+	defer func() { err = errors.Join(err, bot.close()) }()
+	bot.keepRoom()
+	imported, err = bot.hub.Import(watched, conversation, past, progress)
+	if watched.Err() != nil { // the database is lost
+		err = context.Cause(watched)
+	}
+	return imported, err
 }
 
 // nobody are the options of a terminal connector without a person.
@@ -190,15 +205,15 @@ func parseLine(line []byte, into any) error {
 
 // readRecords returns the messages of all files, in order. A message may occur more than once.
 func (c *console) readRecords(files []string) (all []channel.Inbound, err error) {
-	first := map[string]line[record]{} // by id
-	var newest line[record]
+	first := map[string]line[web.Recorded]{} // by id
+	var newest line[web.Recorded]
 	for _, file := range files {
-		lines, err := readLines[record](file, c.in)
+		lines, err := readLines[web.Recorded](file, c.in)
 		if err != nil {
 			return nil, err
 		}
 		for _, l := range lines {
-			if err := l.value.check(); err != nil {
+			if err := l.value.Check(); err != nil {
 				return nil, l.wrong(err)
 			}
 			earlier, again := first[l.value.ID]
@@ -208,48 +223,11 @@ func (c *console) readRecords(files []string) (all []channel.Inbound, err error)
 			case !again:
 				first[l.value.ID] = l
 				newest = l
-			case !earlier.value.same(l.value):
+			case !earlier.value.Same(l.value):
 				return nil, l.wrong(fmt.Errorf("the id %q names another message in %s:%d", l.value.ID, earlier.file, earlier.number))
 			}
-			all = append(all, l.value.message())
+			all = append(all, l.value.Message())
 		}
 	}
 	return all, nil
-}
-
-// record is one recorded message. Unknown keys are ignored: exports contain more.
-type record struct {
-	ID          string            `json:"id"`
-	Time        time.Time         `json:"time"`
-	Author      string            `json:"author"`
-	Text        string            `json:"text"`
-	Attachments []chat.Attachment `json:"attachments"`
-}
-
-func (r record) check() error {
-	switch {
-	case r.ID == "":
-		return errors.New(`"id" is missing: without it a message would be imported twice`)
-	case strings.HasPrefix(r.ID, "cairn:"): // the result of a later task would count as known
-		return errors.New(`"id" begins with "cairn:", which is reserved for results of tasks: use another`)
-	case strings.TrimSpace(r.Author) == "":
-		return errors.New(`"author" is missing`)
-	case r.Time.IsZero():
-		return errors.New(`"time" is missing`)
-	case r.Time.After(time.Now().Add(24 * time.Hour)): // clocks differ
-		return fmt.Errorf(`"time" is in the future, in %d: correct it`, r.Time.Year())
-	case strings.TrimSpace(r.Text) == "" && len(r.Attachments) == 0:
-		return errors.New(`"text" is missing, and there are no attachments`)
-	}
-	return nil
-}
-
-// same reports whether two records are equal; the same moment in another time zone is.
-func (r record) same(other record) bool {
-	r.Time, other.Time = r.Time.UTC(), other.Time.UTC()
-	return reflect.DeepEqual(r, other)
-}
-
-func (r record) message() channel.Inbound {
-	return channel.Inbound{ID: r.ID, AuthorID: r.Author, Author: r.Author, Text: r.Text, Attachments: r.Attachments, Time: r.Time}
 }

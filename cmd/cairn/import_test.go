@@ -14,6 +14,7 @@ import (
 	"cairn/simulate"
 	"cairn/testkit/check"
 	"cairn/testkit/wordstest"
+	"cairn/web"
 )
 
 func messagesOf(t *testing.T, out string) []chat.Record {
@@ -125,10 +126,10 @@ func FuzzRecord(f *testing.F) {
 		f.Add([]byte(`{"id":"` + text + `","time":"2023-05-08T13:56:00Z","author":"` + text + `","text":"` + text + `"}`))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		var m record
+		var m web.Recorded
 		err := parseLine(line, &m)
 		if err == nil {
-			err = m.check()
+			err = m.Check()
 		}
 		said := strings.TrimSpace(m.Text) != "" || len(m.Attachments) > 0
 		whole := m.ID != "" && strings.TrimSpace(m.Author) != "" && !m.Time.IsZero() && said && utf8.ValidString(m.Text+m.Author+m.ID)

@@ -12,7 +12,9 @@ import (
 type importProgress struct {
 	progress
 	state channel.ImportProgress
-	toDo  int // messages to summarize, once all are stored
+
+	goesOn bool // a running bot imports, and summarizes what is stored after this command
+	toDo   int  // messages to summarize, once all are stored
 }
 
 // show notes how far the import is, and writes it if it is time.
@@ -38,6 +40,8 @@ func (p *importProgress) stopped(channel string) string {
 	case s.Stored < s.Total:
 		return fmt.Sprintf("stopped: %d of %s are stored in %s and can be searched; run the same command again to continue",
 			s.Stored, counted(s.Total, "message", "messages"), channel)
+	case p.goesOn:
+		return fmt.Sprintf("stopped: all messages are stored in %s and can be searched; the bot goes on summarizing them", channel)
 	case s.Unread > 0:
 		return fmt.Sprintf("stopped: all messages are stored in %s and can be searched; %d are not summarized yet: run the same command again, or start the bot",
 			channel, s.Unread)

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,6 +26,7 @@ import (
 	"cairn/store"
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 // recorder sends messages to the program in a folder, and records the replies.
@@ -160,18 +160,10 @@ func (p folder) examined() {
 func (p folder) copied() string {
 	p.t.Helper()
 	dir := filepath.Join(p.dir, fmt.Sprint("copy", time.Now().UnixNano()))
-	check.NoError(p.t, os.CopyFS(dir, files{os.DirFS(filepath.Join(p.dir, "data")).(fs.ReadDirFS)}))
+	check.NoError(p.t, storetest.CopyFolder(dir, filepath.Join(p.dir, "data")))
 	err := os.Remove(store.File(dir) + "-shm") // it belongs to the other file
 	check.Require(p.t, err == nil || os.IsNotExist(err), "%v", err)
 	return dir
-}
-
-// files is a folder without its sockets, which cannot be copied.
-type files struct{ fs.ReadDirFS }
-
-func (f files) ReadDir(name string) ([]fs.DirEntry, error) {
-	all, err := f.ReadDirFS.ReadDir(name)
-	return slices.DeleteFunc(all, func(e fs.DirEntry) bool { return e.Type()&fs.ModeSocket != 0 }), err
 }
 
 // ask returns the answers of a copy of the database to these queries, of which each lacks SELECT.

@@ -3,14 +3,13 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
+	"cairn/testkit/storetest"
 )
 
 type step struct {
@@ -107,7 +106,7 @@ func prepared(t *testing.T, scene string) (dir string) {
 
 func (s step) die(t *testing.T, prepared string) {
 	p := newFolder(t)
-	check.NoError(t, os.CopyFS(filepath.Join(p.dir, "data"), files{os.DirFS(filepath.Join(prepared, "data")).(fs.ReadDirFS)}))
+	check.NoError(t, storetest.CopyFolder(filepath.Join(p.dir, "data"), filepath.Join(prepared, "data")))
 	var settings []string
 	if s.full {
 		settings = []string{"background_threshold = 0.30", "aggressive_threshold = 0.32", "emergency_threshold = 0.38"}

@@ -15,8 +15,6 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -173,30 +171,6 @@ func wrongUse(cmd *cobra.Command, err error) error {
 		err = errors.New(strings.Replace(err.Error(), unread.Error(), "it must be "+kind, 1))
 	}
 	return usageError{err, cmd.CommandPath()}
-}
-
-func newVersion(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprint(a.out, versionLine())
-			return err
-		},
-	}
-}
-
-func versionLine() string {
-	return fmt.Sprintf("cairn %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
-// version returns the version of the build, which names the commit.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "(unknown)"
-	}
-	return info.Main.Version
 }
 
 // redactor masks secrets: known ones literally, others by their form. The zero value knows no

@@ -70,6 +70,7 @@ type folder struct {
 	width uint16 // of the terminal of atScreen; 0: it knows none
 
 	databaseEvery time.Duration // see app
+	answerWithin  time.Duration // see app
 }
 
 // parallel are the tests with a folder, which run in parallel.
@@ -148,7 +149,7 @@ func (p folder) runHere(input string, args []string) result {
 		defer os.Unsetenv(name)
 	}
 	var out, errs check.Buffer // the log and the terminal write side by side
-	code := execute(p.t.Context(), &app{console: console{in: strings.NewReader(input), out: &out, err: &errs}, databaseEvery: p.databaseEvery}, args)
+	code := execute(p.t.Context(), &app{console: console{in: strings.NewReader(input), out: &out, err: &errs}, databaseEvery: p.databaseEvery, answerWithin: p.answerWithin}, args)
 	return result{out.String(), errs.String(), code}
 }
 

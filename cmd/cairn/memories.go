@@ -1,10 +1,9 @@
-// cairn memories list, search, forget, restore, purge, pin, unpin; how lists of memories are printed.
+// cairn memories list, search; how lists of memories are printed.
 
 package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -41,7 +40,7 @@ func newMemories(a *app) *cobra.Command {
 	}
 	cmd := group("memories", "List, search, count, show, forget, restore, purge, pin, export and import memories", all...)
 	cmd.Long = `Memories are facts, preferences, decisions and the like from what people said. All of these
-commands except import work while the bot runs.
+commands work while the bot runs, which then searches and makes the changes itself.
 
 Kinds: identity, goal, decision, todo, preference, fact, event, observation.
 
@@ -91,6 +90,13 @@ func timeOf(cmd *cobra.Command, flag, text string, parse func(string, time.Time)
 	return t, err
 }
 
+// checkTimes checks --since and --until, which the bot reads in its time zone.
+func (s selection) checkTimes(cmd *cobra.Command) error {
+	_, sinceErr := timeOf(cmd, "since", s.since, memory.Ago)
+	_, untilErr := timeOf(cmd, "until", s.until, memory.Until)
+	return cmp.Or(sinceErr, untilErr)
+}
+
 // withFilter calls do with a selection as the filter of the store; the selection's channel must exist.
 func (a *app) withFilter(cmd *cobra.Command, s selection, do func(*store.Store, memory.Filter) error) error {
 	return a.withPast(cmd, s.since, s.channel, func(db *store.Store, since time.Time, conversation string) (err error) {
@@ -120,123 +126,52 @@ func (a *app) listing(cmd *cobra.Command) *cobra.Command {
 		if s.csv && a.json {
 			return wrongUse(cmd, errors.New("--csv or --json: choose one"))
 		}
-		return a.withFilter(cmd, s, func(db *store.Store, filter memory.Filter) error {
-			filter.Query = strings.Join(words, " ")
-			memories, total, err := memory.In(db).List(cmd.Context(), filter)
-			if err != nil {
-				return err
-			}
-			if err := a.showMemories(memories, s); err != nil {
-				return err
-			}
-			switch more := total - s.Offset - len(memories); {
-			case more > 0:
-				fmt.Fprintf(a.err, "%d more; --limit and --offset show them\n", more)
-			case total == 0:
-				fmt.Fprintln(a.err, "no memories found")
-			case len(memories) == 0:
-				fmt.Fprintf(a.err, "no more: there are %d in all\n", total)
-			}
-			return nil
+		s.Query = strings.Join(words, " ")
+		return a.list(cmd, s)
+	}
+	return cmd
+}
+
+// memoryPage has those of the selected memories that are shown.
+type memoryPage struct {
+	memories []memory.Memory
+	total    int
+}
+
+func (a *app) list(cmd *cobra.Command, s selection) error {
+	if err := s.checkTimes(cmd); err != nil {
+		return err
+	}
+	here := func() (p memoryPage, err error) {
+		err = a.withFilter(cmd, s, func(db *store.Store, filter memory.Filter) (err error) {
+			p.memories, p.total, err = memory.In(db).List(cmd.Context(), filter)
+			return err
 		})
+		return p, err
 	}
-	return cmd
-}
-
-// stateChange is a command that changes a memory.
-type stateChange struct {
-	use, short, long, done string
-	permanent              bool // asks for confirmation, or requires --yes
-	do                     func(memory.Memories, context.Context, int64) error
-}
-
-var stateChanges = []stateChange{
-	{
-		use: "forget", short: "Forget a memory; its messages stay, and restore undoes it",
-		done: "Forgotten (restore undoes it; the messages it came from stay)", do: memory.Memories.Forget,
-	},
-	{use: "restore", short: "Restore a forgotten memory", done: "Restored", do: memory.Memories.Restore},
-	{
-		use: "purge", short: "Permanently delete a memory; its messages stay",
-		long: `Permanently delete a memory: its row, its index entries and its links to messages. A memory that
-it superseded is then superseded by the one that superseded it, or current again. The messages
-stay.`,
-		done: "Purged (the messages it came from stay)", permanent: true, do: memory.Memories.Purge,
-	},
-	{use: "pin", short: "Keep a memory from expiring and fading", done: "Pinned", do: pinned(true)},
-	{use: "unpin", short: "Let a memory expire and fade again", done: "Unpinned", do: pinned(false)},
-}
-
-func pinned(is bool) func(memory.Memories, context.Context, int64) error {
-	return func(all memory.Memories, ctx context.Context, id int64) error { return all.Pin(ctx, id, is) }
-}
-
-// confirm asks before something is deleted for good, unless yes is the answer; without a terminal it
-// returns an error.
-func (c *console) confirm(ctx context.Context, what fmt.Stringer, yes bool) error {
-	switch {
-	case yes:
-		return nil
-	case !isTerminal(c.in):
-		return usage(errors.New("nothing was deleted: without a terminal, confirm with --yes"))
-	}
-	fmt.Fprint(c.err, wrapped(c.err, terminal.Printable(what.String())+"\nThis cannot be undone. Type yes to delete it: "))
-	for answer := range terminal.Lines(ctx, c.in) { // the end of the input means no
-		if strings.TrimSpace(answer.Text) == "yes" {
-			return nil
+	read := here
+	if s.Query != "" { // the bot may search by meaning, too
+		read = func() (memoryPage, error) {
+			return reading(cmd.Context(), a, func(bot *otherBot) (memoryPage, error) { return bot.search(cmd.Context(), s) }, here)
 		}
-		break
 	}
-	return cmp.Or(ctx.Err(), errors.New("nothing was deleted"))
-}
-
-func newStateChange(a *app, f stateChange) *cobra.Command {
-	var yes bool
-	cmd := &cobra.Command{
-		Use:     f.use + " ID",
-		Short:   f.short,
-		Long:    f.long,
-		Example: "  cairn memories " + f.use + " 12",
-		Args:    args(1, 1),
-		RunE: func(cmd *cobra.Command, ids []string) error {
-			return a.withMemory(cmd, ids[0], func(db *store.Store, m memory.Details) error {
-				err := a.confirm(cmd.Context(), m.Memory, yes || !f.permanent)
-				if err == nil {
-					err = f.do(memory.In(db), cmd.Context(), m.ID)
-				}
-				if err != nil {
-					return err
-				}
-				was := m.Memory
-				done := f.done
-				if f.permanent {
-					m.State = "purged"
-				} else {
-					m, err = memory.In(db).Details(cmd.Context(), m.ID)
-				}
-				if err != nil {
-					return err
-				}
-				if m.State == was.State && m.Pinned == was.Pinned {
-					done = "Already " + strings.ToLower(done)
-				}
-				return a.show(a.out, changedMemory{m.Memory, done})
-			})
-		},
+	page, err := read()
+	if err != nil {
+		return err
 	}
-	a.withJSON("one JSON object per line", cmd)
-	if f.permanent {
-		cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	if err := a.showMemories(page.memories, s); err != nil {
+		return err
 	}
-	return cmd
+	switch more := page.total - s.Offset - len(page.memories); {
+	case more > 0:
+		fmt.Fprintf(a.err, "%d more; --limit and --offset show them\n", more)
+	case page.total == 0:
+		fmt.Fprintln(a.err, "no memories found")
+	case len(page.memories) == 0:
+		fmt.Fprintf(a.err, "no more: there are %d in all\n", page.total)
+	}
+	return nil
 }
-
-type changedMemory struct {
-	memory.Memory
-	done string
-}
-
-func (m changedMemory) String() string { return m.done + ": " + m.Content }
 
 // showMemories prints memories in the selection's format.
 func (c *console) showMemories(memories []memory.Memory, s selection) error {

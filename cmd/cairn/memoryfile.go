@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,8 +107,8 @@ object; content, kind, channel (the full name of a conversation) and said_at are
   {"channel":"terminal:garden","kind":"fact","content":"Ada rows","said_at":"2023-05-08T13:56:00Z","speaker":"Ada"}
 
 The full file is checked first. Importing it again is harmless: known memories are skipped. Imported
-memories get new numbers, and link to those of their messages that the channel has. The bot must be
-stopped.`,
+memories get new numbers, and link to those of their messages that the channel has. It works while
+the bot runs.`,
 		Example: `  cairn memories import memories.jsonl`,
 		Args:    args(1, 1),
 		RunE:    func(cmd *cobra.Command, files []string) error { return a.importMemories(cmd, files[0]) },
@@ -126,18 +127,32 @@ func (a *app) importMemories(cmd *cobra.Command, file string) error {
 	if bad, wrong := errors.AsType[*memory.ImportError](memory.CheckExported(all)); wrong {
 		return lines[bad.Index].wrong(bad.Err)
 	}
-	return a.withStore(cmd.Context(), false, func(db *store.Store) error {
-		n, err := memory.In(db).Import(cmd.Context(), all)
-		if err != nil {
-			return err
-		}
-		if n.Lost > 0 {
-			fmt.Fprintf(a.err, "%s not here\n", counted(n.Lost, "of the messages they came from is", "of the messages they came from are"))
-		}
-		if n.Out > 0 {
-			fmt.Fprintf(a.err, "skipped, because they are about people who opted out: %s\n", counted(n.Out, "memory", "memories"))
-		}
-		_, err = fmt.Fprintf(a.out, "imported %s; %s there already\n", counted(n.Fresh, "memory", "memories"), counted(n.Known, "was", "were"))
+	n, err := a.keepImported(cmd.Context(), all)
+	if err != nil {
+		return err
+	}
+	if n.Lost > 0 {
+		fmt.Fprintf(a.err, "%s not here\n", counted(n.Lost, "of the messages they came from is", "of the messages they came from are"))
+	}
+	if n.Out > 0 {
+		fmt.Fprintf(a.err, "skipped, because they are about people who opted out: %s\n", counted(n.Out, "memory", "memories"))
+	}
+	_, err = fmt.Fprintf(a.out, "imported %s; %s there already\n", counted(n.Fresh, "memory", "memories"), counted(n.Known, "was", "were"))
+	return err
+}
+
+// keepImported has the running bot import memories, or imports them itself.
+func (a *app) keepImported(ctx context.Context, all []memory.Exported) (n memory.ImportResult, err error) {
+	bot, err := a.findRunning(ctx)
+	switch {
+	case err != nil:
+		return n, err
+	case bot != nil:
+		return bot.importMemories(ctx, all)
+	}
+	err = a.withStore(ctx, false, func(db *store.Store) (err error) {
+		n, err = memory.In(db).Import(ctx, all)
 		return err
 	})
+	return n, err
 }

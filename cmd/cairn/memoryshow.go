@@ -94,20 +94,33 @@ func (m memoryDetails) String() string {
 
 // withMemory calls do with the memory that has this id.
 func (a *app) withMemory(cmd *cobra.Command, id string, do func(*store.Store, memory.Details) error) error {
-	n, err := strconv.ParseInt(id, 10, 64)
+	n, err := memoryNumber(cmd, id)
 	if err != nil {
-		return wrongUse(cmd, fmt.Errorf("%q is not a memory's number: `cairn memories list` shows them", id))
+		return err
 	}
 	return a.withSharedStore(cmd.Context(), func(db *store.Store) error {
 		details, err := memory.In(db).Details(cmd.Context(), n)
-		if errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("memory %d: %w: `cairn memories list --state all` lists all of them", n, store.ErrNotFound)
-		}
 		if err != nil {
-			return err
+			return noMemory(n, err)
 		}
 		return do(db, details)
 	})
+}
+
+func memoryNumber(cmd *cobra.Command, id string) (int64, error) {
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return 0, wrongUse(cmd, fmt.Errorf("%q is not a memory's number: `cairn memories list` shows them", id))
+	}
+	return n, nil
+}
+
+// noMemory returns the error of reading a memory.
+func noMemory(id int64, err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("memory %d: %w: `cairn memories list --state all` lists all of them", id, store.ErrNotFound)
+	}
+	return err
 }
 
 func newMemoriesStats(a *app) *cobra.Command {

@@ -24,6 +24,7 @@ import (
 	"cairn/config"
 	"cairn/internal/network"
 	"cairn/llm"
+	"cairn/web"
 )
 
 func newModels(a *app) *cobra.Command {
@@ -32,26 +33,15 @@ func newModels(a *app) *cobra.Command {
 		Short: "List the models that the configured servers offer",
 		Long: `List the models of all servers in the settings and the environment: the protocol (wire), the
 context window in tokens, whether the model supports tools and pictures, and which agents use it;
-"default" is chosen if the settings name none. If a cell is empty, the server does not say. Exit
-code 1: no server answered.`,
+"default" is chosen if the settings name none. If a cell is empty, the server does not say. While the
+bot runs, it asks its own servers. Exit code 1: no server answered.`,
 		Example: `  cairn models
   cairn models --json | jq -r 'select(.tools == "yes") | .model'`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.models(cmd.Context()) },
 	})
 }
 
-type offeredModel struct {
-	Model   string   `json:"model"`  // as written in the settings
-	Server  string   `json:"server"` // its address
-	Wire    string   `json:"wire"`
-	Window  int      `json:"window,omitempty"` // tokens; 0: the server does not say
-	Tools   string   `json:"tools,omitempty"`  // "yes", "no"; empty: the server does not say
-	Images  string   `json:"vision,omitempty"` // as Tools
-	Used    []string `json:"used,omitempty"`   // "agent cairn", "summaries of cairn"
-	Default bool     `json:"default"`          // used if the settings name no model
-}
-
-func (m offeredModel) cells() []string {
+func modelCells(m web.OfferedModel) []string {
 	used := m.Used
 	if m.Default {
 		used = append([]string{"default"}, used...)
@@ -60,36 +50,46 @@ func (m offeredModel) cells() []string {
 }
 
 func (a *app) models(ctx context.Context) error {
-	servers, err := a.settings.Servers()
+	found, err := reading(ctx, a,
+		func(bot *otherBot) (web.Offered, error) { return bot.models(ctx) },
+		func() (web.Offered, error) { return listModels(ctx, &a.settings, &a.secrets) })
 	if err != nil {
-		return usage(err)
+		return err
+	}
+	for _, problem := range found.Problems {
+		fmt.Fprintln(a.err, wrapped(a.err, problem))
+	}
+	if len(found.Problems) > 0 && len(found.Models) == 0 {
+		return errors.New("no server listed its models, see above")
+	}
+	return showTable(&a.console, "MODEL WIRE WINDOW TOOLS VISION SERVER USED", found.Models, modelCells)
+}
+
+// listModels asks the servers of settings for their models.
+func listModels(ctx context.Context, s *config.Settings, secrets *redactor) (all web.Offered, err error) {
+	servers, err := s.Servers()
+	if err != nil {
+		return all, usage(err)
 	}
 	if len(servers) == 0 {
-		return usage(errors.New("no server is configured: set OPENAI_API_KEY, ANTHROPIC_API_KEY, or base_url under [llm]"))
+		return all, usage(errors.New("no server is configured: set OPENAI_API_KEY, ANTHROPIC_API_KEY, or base_url under [llm]"))
 	}
-	var all []offeredModel
-	answered := 0
 	for _, at := range servers {
 		found, err := offered(ctx, at)
 		if err != nil {
-			text := a.secrets.mask(explained(cmp.Or(at.Provider, config.MaskAddress(at.BaseURL)), err).Error())
-			fmt.Fprintln(a.err, wrapped(a.err, text))
+			all.Problems = append(all.Problems, secrets.mask(explained(cmp.Or(at.Provider, config.MaskAddress(at.BaseURL)), err).Error()))
 			continue
 		}
-		answered++
-		all = append(all, found...)
+		all.Models = append(all.Models, found...)
 	}
-	if answered == 0 {
-		return errors.New("no server listed its models, see above")
-	}
-	return showTable(&a.console, "MODEL WIRE WINDOW TOOLS VISION SERVER USED", all, offeredModel.cells)
+	return all, nil
 }
 
 const listTimeout = 30 * time.Second
 
 // offered returns the models that a server lists, followed by models that are used but not listed:
 // a server may serve models that it does not list.
-func offered(ctx context.Context, at config.UsedServer) (all []offeredModel, err error) {
+func offered(ctx context.Context, at config.UsedServer) (all []web.OfferedModel, err error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	model, err := newModelSet(slog.New(slog.DiscardHandler)).model(config.Target{Server: at.Server}, 0, compactor.AutoTTL)
@@ -108,7 +108,7 @@ func offered(ctx context.Context, at config.UsedServer) (all []offeredModel, err
 		}
 	}
 	for _, o := range listed {
-		m := offeredModel{
+		m := web.OfferedModel{
 			Model: model.prefix + o.ID, Server: config.MaskAddress(at.BaseURL), Wire: model.Wire(),
 			Window: o.Window, Tools: o.Tools, Images: o.Images, Used: at.Used[o.ID], Default: o.ID == chosen,
 		}

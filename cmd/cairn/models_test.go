@@ -15,6 +15,7 @@ import (
 	"cairn/testkit/check"
 	"cairn/testkit/llmtest"
 	"cairn/testkit/storetest"
+	"cairn/web"
 )
 
 // failing are failures of a scripted server, which answers every request with one.
@@ -222,7 +223,7 @@ func TestModelsLists(t *testing.T) {
 	p.write("config.toml", fmt.Sprintf("[[providers]]\nid = \"or\"\nbase_url = %q\n[[providers]]\nid = \"down\"\nbase_url = %q\n[[agents]]\nid = \"a\"\n[agents.compaction]\nmodel = \"or/acme/small\"\n[[agents]]\nid = \"b\"\nmodel = \"hidden\"\n", router.URL, down+"/v1"))
 	r := p.fails(0, "down: nothing listens at "+down, "models", "--json")
 	check.Contains(t, "errors", r.err, "start the server, or correct the address")
-	listed := storetest.Map(parse[offeredModel](t, r.out), func(m offeredModel) string { return strings.Join(m.cells(), "\t") })
+	listed := storetest.Map(parse[web.OfferedModel](t, r.out), func(m web.OfferedModel) string { return strings.Join(modelCells(m), "\t") })
 	check.EqualAll(t, "output", listed, []string{
 		"text-embedding-3\tchat\t\t\t\t" + local.URL + "\t",
 		"qwen3\tchat\t32768\t\t\t" + local.URL + "\tdefault, agent a",

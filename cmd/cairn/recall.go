@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -22,8 +23,8 @@ func newRecall(a *app) *cobra.Command {
 		Long: `Search memories, then messages, files and captions, without a model, and print the best matches
 first. A name in the question favours messages of that person, a date favours messages of that day; with --as,
 "I" and "my" mean that person. --by, --since and --until leave out all others; without a question they
-list the messages of that person and time. It works while the bot runs. With [embeddings] in the settings,
-the question is sent to that server, and the meaning counts, too.
+list the messages of that person and time. With [embeddings] in the settings, the question is sent to
+that server, and the meaning counts, too. While the bot runs, it searches itself, by its settings.
 
 With --json, a memory is an object with the key "memory". A message is an object with the keys
 "message", the whole text, and "match", the part that matches.`,
@@ -76,45 +77,68 @@ func (a *app) recall(cmd *cobra.Command, l recallQuery, question string) error {
 	if err != nil {
 		return err
 	}
-	return a.withConversation(cmd.Context(), l.channel, func(db *store.Store, conversation *store.Conversation) error {
-		if err := a.searchByMeaning(cmd.Context(), db); err != nil {
+	found, err := reading(cmd.Context(), a,
+		func(bot *otherBot) (findings, error) { return bot.recall(cmd.Context(), l, question) },
+		func() (findings, error) { return a.readRecalled(cmd.Context(), l, q) })
+	if err != nil {
+		return err
+	}
+	return a.showRecalled(l, found)
+}
+
+// findings are what a search has found.
+type findings struct {
+	in       string // the conversation
+	memories []memory.Memory
+	messages []said
+}
+
+// said is a message that a search has found.
+type said struct {
+	score float64
+	parts []memory.Part
+	full  chat.Record
+	match string // the part that matches
+}
+
+// readRecalled searches in the database, with the settings of this shell.
+func (a *app) readRecalled(ctx context.Context, l recallQuery, q memory.Question) (f findings, err error) {
+	err = a.withConversation(ctx, l.channel, func(db *store.Store, conversation *store.Conversation) error {
+		f.in = conversation.Name()
+		if err := a.searchByMeaning(ctx, db); err != nil {
 			return err
 		}
 		filter := q.Memories()
 		filter.Kind = l.kind
-		memories, _, err := memory.Of(conversation).List(cmd.Context(), filter)
-		if err != nil {
+		f.memories, _, err = memory.Of(conversation).List(ctx, filter)
+		if err != nil || l.kind != "" {
 			return err
 		}
-		var messages []memory.Found
-		if l.kind == "" {
-			messages, err = memory.Of(conversation).Recall(cmd.Context(), q)
-			if err != nil {
-				return err
-			}
+		messages, err := memory.Of(conversation).Recall(ctx, q)
+		for _, m := range messages {
+			f.messages = append(f.messages, said{m.Score, m.Parts, chat.RecordOf(m.Message), m.Passage(maxMatch)})
 		}
-		return a.showRecalled(l, conversation.Name(), memories, messages)
+		return err
 	})
+	return f, err
 }
 
-func (c *console) showRecalled(l recallQuery, in string, memories []memory.Memory, messages []memory.Found) error {
-	if len(memories)+len(messages) == 0 {
+func (c *console) showRecalled(l recallQuery, found findings) error {
+	if len(found.memories)+len(found.messages) == 0 {
 		fmt.Fprintln(c.err, "nothing found")
 	}
 	var all []recalled
-	for _, m := range memories {
+	for _, m := range found.memories {
 		text := m.String()
-		if m.Conversation != in {
+		if m.Conversation != found.in {
 			text += " from " + m.Conversation
 		}
 		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Memory: &m, text: text})
 	}
-	for _, m := range messages {
-		full := chat.RecordOf(m.Message)
-		match := m.Passage(maxMatch)
-		m.Text = match
-		m.Attachments = nil
-		all = append(all, recalled{Score: m.Score, Parts: m.Parts, Message: &full, Match: &match, text: chat.RecordOf(m.Message).String()})
+	for _, m := range found.messages {
+		part := m.full.Part(m.match)
+		part.Time = part.Time.Local() // if it was read from the bot, String shows this one
+		all = append(all, recalled{Score: m.score, Parts: m.parts, Message: &m.full, Match: &m.match, text: part.String()})
 	}
 	for i, r := range all {
 		if l.explain {

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	_ "time/tzdata" // small images have none
@@ -38,6 +39,8 @@ type app struct {
 
 	databaseEvery time.Duration // how often a bot checks its database file; 0: every minute
 	patience      time.Duration // see channel.Options
+	warned        sync.Once     // that a bot could not be asked
+	answerWithin  time.Duration // how long a bot may take for an answer; 0: answerWithin
 	terminal      atomic.Pointer[terminal.Terminal]
 }
 
@@ -101,9 +104,9 @@ config.local.toml. Without a model it stores, summarizes and quotes messages.
 	root.SetOut(&a.help)
 	root.SetErr(a.err)
 	root.Version = version()
-	root.SetVersionTemplate(versionLine())
+	root.SetVersionTemplate("{{built}}\n")
 	root.SetHelpCommand(&cobra.Command{
-		Use: "help [COMMAND]", Short: "Help about any command",
+		Use: "help [COMMAND]", Short: "Help about any command", ValidArgsFunction: commandNames,
 		RunE: func(_ *cobra.Command, names []string) error {
 			cmd, rest, err := root.Find(names)
 			if err != nil || len(rest) > 0 {
@@ -115,7 +118,9 @@ config.local.toml. Without a model it stores, summarizes and quotes messages.
 	})
 	root.SetFlagErrorFunc(wrongUse)
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.InitDefaultCompletionCmd()
 	a.flags.addAll(root)
+	a.completeAll(root)
 	return root
 }
 
@@ -227,7 +232,7 @@ func (a *app) logger(w io.Writer, fallback slog.Level) *slog.Logger {
 		out = tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05", ReplaceAttr: a.secrets.attr, NoColor: os.Getenv("NO_COLOR") != ""})
 	}
 	if a.webSide != nil {
-		out = a.webSide.events.Incidents(out)
+		out = a.webSide.events.Logged(out)
 	}
 	return slog.New(out)
 }

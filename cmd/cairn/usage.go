@@ -12,6 +12,7 @@ import (
 	"cairn/channel/access"
 	"cairn/channel/report"
 	"cairn/llm/prices"
+	"cairn/memory"
 	"cairn/store"
 )
 
@@ -26,27 +27,42 @@ provider's cache (CACHED) and written to it (WRITTEN); COST includes summaries (
 are those of time_zone.
 
 Token counts are the provider's. Prices are built in; [prices] in the settings adds or overrides
-them. A model without a price counts as 0, and is listed. It works while the bot runs.`,
+them. A model without a price counts as 0, and is listed. While the bot runs, its prices count.`,
 		Example: `  cairn usage --since 7d
   cairn usage --since 2026-11-01 --by model
   cairn usage --by conversation --json | jq '.rows[0].cost'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withPast(cmd, since, "", func(db *store.Store, from time.Time, _ string) error {
-				day := ""
-				if !from.IsZero() {
-					day = store.Day(from)
-				}
-				used, err := db.Usage(cmd.Context(), day)
-				if err != nil {
-					return err
-				}
-				return a.show(a.out, usageTable{report.NewUsage(used, day, by, a.settings.Money().Prices)})
-			})
+			if _, err := timeOf(cmd, "since", since, memory.Ago); err != nil {
+				return err
+			}
+			used, err := reading(cmd.Context(), a,
+				func(bot *otherBot) (report.Usage, error) { return bot.usage(cmd.Context(), since, by) },
+				func() (report.Usage, error) { return a.readUsage(cmd, since, by) })
+			if err != nil {
+				return err
+			}
+			return a.show(a.out, usageTable{used})
 		},
 	})
 	cmd.Flags().StringVar(&since, "since", "", "only from the day of `TIME` on: 2026-05-08, 36h, 7d, 2w (default: all time)")
 	cmd.Flags().Func("by", "one row for each `KEY`: day, conversation or model (default: day)", oneOf(&by, report.UsageKeys))
 	return cmd
+}
+
+// readUsage reads the usage from the database, with the prices of this shell's settings.
+func (a *app) readUsage(cmd *cobra.Command, since, by string) (u report.Usage, err error) {
+	err = a.withPast(cmd, since, "", func(db *store.Store, from time.Time, _ string) error {
+		day := ""
+		if !from.IsZero() {
+			day = store.Day(from)
+		}
+		used, err := db.Usage(cmd.Context(), day)
+		if err == nil {
+			u = report.NewUsage(used, day, by, a.settings.Money().Prices)
+		}
+		return err
+	})
+	return u, err
 }
 
 // usageTable is the usage as a table.

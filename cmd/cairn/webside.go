@@ -76,9 +76,10 @@ func (b *bot) newWeb(health *health) *web.Server {
 	o := web.Options{
 		Hub: b.hub, Store: b.store, Events: w.events, Terminals: w.terminals, Listener: w.listener, Local: w.local, Token: w.token,
 		Hosts: b.started.Web.Hosts, Proxies: b.started.Web.ProxyNetworks(), Settings: b.settings,
-		Log: b.log, Version: version(), Health: health.handler, OpenMetrics: b.started.Health == b.started.Web.Listen,
-		MCPWrites: b.started.Web.MCPWrites,
-		Ready:     func(ctx context.Context) (bool, []web.Part) { s := health.ready(ctx); return s.OK, s.Parts },
+		Log: b.log, Version: version(), Database: databaseMark(&b.started), Health: health.handler, OpenMetrics: b.started.Health == b.started.Web.Listen,
+		MCPWrites: b.started.Web.MCPWrites, Connectors: &connectorPage{bot: b, health: health}, Tools: b.tools,
+		Models: func(ctx context.Context) (web.Offered, error) { return listModels(ctx, b.settings(), b.secrets) },
+		Ready:  func(ctx context.Context) (bool, []web.Part) { s := health.ready(ctx); return s.OK, s.Parts },
 	}
 	if b.started.Web.Debug {
 		o.Debug = http.DefaultServeMux

@@ -113,5 +113,5 @@ func (c *commands) runText(ctx context.Context, name string, m message, in chann
 		}
 		return nil
 	}
-	return c.base.RunCommand(ctx, name, who, in.Text, ran, platform.Reaching(c.poster, name, who, show))
+	return c.base.RunCommand(ctx, name, who, in.Text, ran, platform.Reaching(besideThreads{c.poster}, name, who, show))
 }

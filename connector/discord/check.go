@@ -104,7 +104,7 @@ func (d *Discord) Check(ctx context.Context) (facts []string, err error) {
 	if d.o.Threads == threadsMention {
 		facts = append(facts, found.threadFacts(d.Clock.Now())...)
 	}
-	return append(facts, platform.UnwritableFacts(found.unwritable(d.Clock.Now()))...), nil
+	return append(facts, platform.UnwritableFacts(found.unwritable(d.Clock.Now(), d.o.Threads == threadsMention))...), nil
 }
 
 // shardFacts returns what Check reports of the connections that the connector would open, and of the sessions that may still start.

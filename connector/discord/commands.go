@@ -168,7 +168,7 @@ func (i interaction) person() access.Person {
 
 // action returns the command of an entry in a message's menu; "/" if this version has no such entry.
 func (i interaction) action() string {
-	for _, a := range command.Actions {
+	for _, a := range command.Menu {
 		if a.Label == i.Data.Name {
 			own := ""
 			if target := i.Data.Resolved.Messages[i.Data.TargetID]; target.Content != nil && target.Author != nil && target.Author.ID == i.person().ID {

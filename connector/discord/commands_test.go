@@ -67,7 +67,7 @@ func TestTheCommandsAreThoseThatAreDeclared(t *testing.T) {
 	r.Invalidate(false) // the next session tries again
 	r.registered()
 	known := r.Commands()
-	check.Equal(t, "commands", len(known), len(command.All)+len(command.Actions))
+	check.Equal(t, "commands", len(known), len(command.All)+len(command.Menu))
 	for i, c := range command.All {
 		check.That(t, known[i].Name == c.Name && known[i].Description == c.Help && len(known[i].Options) == len(c.Args), "%+v is known as %+v", c, known[i])
 		names := *known[i].NameLocalizations

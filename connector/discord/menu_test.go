@@ -15,6 +15,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"cairn/channel/command"
+	"cairn/connector/platform"
 	"cairn/llm"
 	"cairn/testkit/check"
 	"cairn/testkit/discordtest"
@@ -96,8 +97,8 @@ func TestTheMenuOfAnUnknownMessage(t *testing.T) {
 func TestEachEntryOfTheMenuIsRegistered(t *testing.T) {
 	r := newRig(t, discordtest.Options{}).start().registered()
 	known := r.Commands()[len(command.All):]
-	check.Equal(t, "entries", len(known), len(command.Actions))
-	for i, a := range command.Actions {
+	check.Equal(t, "entries", len(known), len(command.Menu))
+	for i, a := range command.Menu {
 		names := *known[i].NameLocalizations
 		check.That(t, known[i].Type == discordgo.MessageApplicationCommand && known[i].Name == a.Label && len(names) == 7, "%+v is known as %+v", a, known[i])
 	}
@@ -195,4 +196,17 @@ func TestAnItemOfAListIsChosen(t *testing.T) {
 	r.tell("/forget 1")
 	gone := r.answered(r.Choose(r.square, r.ann.ID, list.Answer.ID, menuID, "/memories show 1")).Answer
 	check.Contains(t, "of a memory that is forgotten", gone.Content, "has no memory 1")
+}
+
+// A button that was pressed runs its command, whatever it is about.
+func TestEachButtonIsKnown(t *testing.T) {
+	for _, a := range command.Actions {
+		line := "/" + a.Command + " 123456789"
+		for _, beside := range []bool{false, true} {
+			all := commandButtons([]command.Button{{Label: a.Command, Line: line, Beside: beside}})
+			check.Require(t, len(all) == 1, "%s has no button", line)
+			runs, _, ok := parseCustomID(all[0].(discordgo.Button).CustomID)
+			check.That(t, ok && runs == line && platform.KnowsButton(runs), "the button of %s runs %q", line, runs)
+		}
+	}
 }

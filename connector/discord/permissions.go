@@ -35,6 +35,20 @@ func (s *stateCache) cannotWrite(id string, now time.Time) (why string) {
 	return ""
 }
 
+// cannotAnswer is cannotWrite, but where the bot opens threads from questions, it need not write in the channel itself: SEND_MESSAGES has no
+// effect in threads (Discord, Permissions: Inherited Permissions (Threads)).
+func (s *stateCache) cannotAnswer(id string, now time.Time, opens bool) (why string) {
+	why = s.cannotWrite(id, now)
+	p := s.place(id)
+	if why != channel.NoSendMessages || !opens || !p.hasThreads() {
+		return why
+	}
+	if can, _ := s.granted(p); can&toOpen == toOpen {
+		return ""
+	}
+	return channel.NoOpenThreads
+}
+
 // granted returns the bot's permissions in a place. known is false if that cannot be computed: in a direct message, and of what no
 // event has described.
 func (s *stateCache) granted(p place) (can bitset, known bool) {
@@ -66,11 +80,11 @@ func (p place) overwritten(can bitset, user string, roles []string) bitset {
 	return p.changed(p.changed(p.changed(can, p.Guild), roles...), user)
 }
 
-// unwritable returns the places in which the bot may read but not write.
-func (s *stateCache) unwritable(now time.Time) (all []channel.Unwritable) {
+// unwritable returns the places in which the bot may read but not answer.
+func (s *stateCache) unwritable(now time.Time, opens bool) (all []channel.Unwritable) {
 	s.places.Range(func(_, known any) bool {
 		p := known.(place)
-		why := s.cannotWrite(p.ID, now)
+		why := s.cannotAnswer(p.ID, now, opens)
 		if why != "" && why != channel.NoViewChannel && p.hasMessages() {
 			all = append(all, channel.Unwritable{Conversation: p.conversation(), Label: s.label(p.ID), Why: why})
 		}

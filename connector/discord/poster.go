@@ -55,11 +55,24 @@ func (p *poster) Whisper(ctx context.Context, conversation, person, text string)
 	return err
 }
 
-// CannotWrite returns why the bot may not write in a conversation; see channel.WriteChecker.
+// CannotWrite returns why the bot may not answer in a conversation; see channel.WriteChecker.
 func (p *poster) CannotWrite(conversation string) (why string) {
-	why = p.state.cannotWrite(channelID(conversation), p.base.Clock.Now())
+	why = p.state.cannotAnswer(channelID(conversation), p.base.Clock.Now(), p.threads.on)
+	if why == "" && !p.mayPost(channelID(conversation)) && p.base.WritingRefused(conversation, threadPause) == channel.NoSendMessages {
+		return channel.NoSendMessages // see threads.open
+	}
 	p.base.NoteWritable(conversation, why)
 	return why
+}
+
+// mayPost reports whether the bot may write in a channel or thread itself, as far as is known.
+func (p *poster) mayPost(id string) bool { return p.state.cannotWrite(id, p.base.Clock.Now()) == "" }
+
+// besideThreads is a poster for what opens no thread, such as the answer to a command.
+type besideThreads struct{ *poster }
+
+func (p besideThreads) CannotWrite(conversation string) (why string) {
+	return p.state.cannotWrite(channelID(conversation), p.base.Clock.Now())
 }
 
 // emoji are the reactions as Discord shows them.

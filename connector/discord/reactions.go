@@ -53,8 +53,9 @@ func (e *events) onReaction(r reaction) {
 		mark := func(ctx context.Context) error {
 			return e.commands.poster.mark(ctx, r.ChannelID, r.MessageID, found.Emoji)
 		}
-		e.base.Command("", name, textTimeout, nil, func(ctx context.Context) error {
-			return e.base.RunReaction(ctx, reacted, e.state.self().ID, mark, nil)
+		ran := make(chan struct{})
+		e.base.Command("", name, textTimeout, ran, func(ctx context.Context) error {
+			return e.base.RunReaction(ctx, reacted, e.state.self().ID, func() { close(ran) }, mark, nil)
 		})
 	})
 }

@@ -94,7 +94,7 @@ func slashCommands(h *channel.Hub) []*discordgo.ApplicationCommand {
 // messageCommands are the entries in the menu of a message. Discord allows 15 of an app, each without a description (Application Commands:
 // Message Commands).
 func messageCommands(h *channel.Hub) (all []*discordgo.ApplicationCommand) {
-	for _, a := range command.Actions {
+	for _, a := range command.Menu {
 		names := localized(a.Label)
 		all = append(all, &discordgo.ApplicationCommand{
 			Type: discordgo.MessageApplicationCommand, Name: a.Label, NameLocalizations: &names, DefaultMemberPermissions: forManagers(h, a.Command),

@@ -119,6 +119,31 @@ func TestSteerIsACommandThatAllSee(t *testing.T) {
 	r.shown(r.square, "echo: written as a message")
 }
 
+// A slash command in the thread that an answer has opened is for that answer, and what comes too late for it is answered there.
+func TestSteerInAThreadThatComesTooLateIsAnsweredThere(t *testing.T) {
+	r := adding(threaded(t, quick))
+	adds := r.Model.Func
+	writes := make(chan struct{})
+	ends := make(chan struct{})
+	r.Model.Func = func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 2 {
+			close(writes)
+			<-ends
+		}
+		return adds(ctx, n, req)
+	}
+	r.start().registered()
+	asked := r.ask(r.square, "please add")
+	r.shown(asked.ID, "(May I call")
+	r.allow(asked.ID)
+	<-writes
+	used := r.answered(r.Slash(asked.ID, r.ann.ID, "steer", discordtest.Option{Name: "text", Value: "in French"}))
+	check.That(t, used.Answer.Content == "ann: in French", "it is answered with %+v", used.Answer)
+	check.Equal(t, "messages that wait", r.waiting(), 1)
+	close(ends)
+	r.shown(asked.ID, "echo: in French")
+}
+
 // waiting returns how many messages wait in the square.
 func (r *rig) waiting() int {
 	r.T.Helper()

@@ -40,19 +40,28 @@ type threads struct {
 	refused platform.Cache // channels in which the bot may not open threads
 }
 
+// threadPause is how long the bot does not answer where it may write in threads only, after Discord has refused to open one, e.g. because
+// too many are active.
+const threadPause = time.Minute
+
 // hasThreads reports whether threads can be started from the messages of a channel (Discord, Channel: Start Thread from Message).
 func (p place) hasThreads() bool {
 	return p.Guild != "" && p.Parent == "" && (p.Type == discordgo.ChannelTypeGuildText || p.Type == discordgo.ChannelTypeGuildNews)
 }
 
-// root returns the message from which the answer to messages opens a thread: the newest that asked. Its ID is empty if the answer
-// goes to the channel.
+// root returns the message from which the answer to messages opens a thread: the newest that asked, or where the bot may write in threads
+// only, the newest. Its ID is empty if the answer goes to the channel.
 func (t *threads) root(ctx context.Context, conversation string, to []string) (chat.Message, error) {
 	at := chat.ParsePlace(conversation)
 	if !t.on || at.Direct() || at.Thread != "" || len(to) == 0 || !locate(ctx, t.rest, t.state, at.Channel, at.Server).hasThreads() {
 		return chat.Message{}, ctx.Err()
 	}
 	asked, err := channel.Asked(ctx, t.base.Hub, conversation, to)
+	if err == nil && len(asked) == 0 && t.state.cannotWrite(at.Channel, t.base.Clock.Now()) != "" {
+		newest := replyTarget(0, to)
+		said, _, err := channel.Said(ctx, t.base.Hub, conversation, newest)
+		return chat.Message{ID: newest, Text: said}, err
+	}
 	if err != nil || len(asked) == 0 {
 		return chat.Message{}, err
 	}
@@ -78,6 +87,7 @@ func (t *threads) open(ctx context.Context, conversation string, root chat.Messa
 		return t.opened(ctx, conversation, root)
 	case hadNoEffect(err) && refusalIn(err).after == 0:
 		t.base.Log.Debug("open_thread_failed", "channel", above, "error", err)
+		t.base.NoteWritable(conversation, t.state.cannotWrite(above, t.base.Clock.Now()))
 		return "", false, nil
 	case err != nil:
 		return "", false, err

@@ -238,3 +238,43 @@ func TestSourcesOfAnAnswerInAThread(t *testing.T) {
 	shown := r.answered(r.Click(question.ID, r.ann.ID, answer.ID, buttonsOf(t, &answer)["Sources"])).Answer
 	check.Contains(t, "sources", shown.Content, "The launch is on Friday.")
 }
+
+func TestWhereItMayWriteInThreadsOnly(t *testing.T) {
+	r := threaded(t)
+	r.Deny(r.square, discordgo.PermissionSendMessages)
+	r.Rules.Respond = func(string) access.Respond { return access.RespondAll }
+	r.start().registered()
+	direct := r.Direct(r.ann.ID).ID
+	question := r.ask(r.square, "where shall we go?")
+	r.answersLast(question.ID, 1, "echo: where shall we go?")
+	r.Say(question.ID, r.ann.ID, "and when?")
+	r.answersLast(question.ID, 2, "echo: and when?")
+	unasked := r.Say(r.square, r.ann.ID, "who comes?") // it answers all
+	r.answersLast(unasked.ID, 1, "echo: who comes?")
+	check.Equal(t, "the name of its thread", r.connector.state.place(unasked.ID).Name, "who comes?")
+	r.ask(r.square, "/help")
+	check.Contains(t, "a command is answered in a direct message", r.answers(direct, 1)[0], "/compact")
+	check.Lacks(t, "the doctor", strings.Join(check.Must(r.connector.Check(t.Context()))(t), "\n"), "warning")
+	for _, method := range []string{"POST /channels/" + r.square + "/messages", "POST /channels/" + r.square + "/typing"} {
+		check.Len(t, method, r.Requests(method), 0)
+	}
+
+	r.Fail(discordtest.Fault{Of: "POST /channels/*/messages/*/threads", Status: http.StatusBadRequest, Code: 160006}) // too many are active
+	r.ask(r.square, "and then?")
+	check.Contains(t, "in place of the answer", r.answers(direct, 2)[1], channel.NoSendMessages)
+
+	r.Deny(r.square, discordgo.PermissionCreatePublicThreads)
+	r.until("the permission to go", func() bool { return r.connector.CannotWrite(r.place(r.square)) == channel.NoOpenThreads })
+	asked := len(r.Model.Requests())
+	bob := r.User("bob") // ann has been told today
+	r.Say(r.square, bob.ID, "<@"+r.Bot.ID+"> are you there?")
+	check.Contains(t, "the direct message", r.answers(r.Direct(bob.ID).ID, 1)[0], channel.NoOpenThreads)
+	check.Equal(t, "questions of which the model was asked", len(r.Model.Requests()), asked)
+	check.Contains(t, "the doctor", strings.Join(check.Must(r.connector.Check(t.Context()))(t), "\n"), "warning: in #square · town: "+channel.NoOpenThreads)
+	r.Say(question.ID, r.ann.ID, "still here?")
+	r.answersLast(question.ID, 3, "echo: still here?")
+	r.Allow(r.square, discordgo.PermissionCreatePublicThreads)
+	r.until("the permission", func() bool { return r.connector.CannotWrite(r.place(r.square)) == "" })
+	again := r.ask(r.square, "and now?")
+	r.answersLast(again.ID, 1, "echo: and now?")
+}

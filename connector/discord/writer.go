@@ -72,9 +72,12 @@ func (w *writer) Fresh() { w.adopted = true }
 // typing shows that the bot is typing until the reply is sent, or that is not possible here.
 func (w *writer) typing(ctx context.Context) {
 	for {
-		ctx, cancel := context.WithTimeout(ctx, typingTimeout)
-		err := w.rest.do(ctx, call{method: http.MethodPost, path: "/channels/" + w.channel() + "/typing", once: true})
-		cancel()
+		var err error
+		if w.mayPost(w.channel()) { // else its thread is to be opened
+			ctx, cancel := context.WithTimeout(ctx, typingTimeout)
+			err = w.rest.do(ctx, call{method: http.MethodPost, path: "/channels/" + w.channel() + "/typing", once: true})
+			cancel()
+		}
 		if errors.Is(err, channel.ErrGone) || platform.Sleep(w.Live, w.pauses.typing) != nil {
 			return
 		}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cairn/channel"
@@ -47,6 +48,7 @@ type Base struct {
 	wrong   observe.Incident // this machine's clock
 
 	unwritable unwritable
+	heard      atomic.Pointer[heard]
 }
 
 // NewBase returns the base of a connector. log may be nil.
@@ -147,9 +149,27 @@ func (b *Base) Serve(ctx context.Context, hub *channel.Hub, client *http.Client,
 	return nil
 }
 
+// heard is when the newest message arrived, and how long after it was written.
+type heard struct {
+	at    time.Time
+	delay time.Duration
+}
+
+// Heard returns when the newest message arrived, and how long after it was written, by the platform's clock; zero: none since the start.
+func (b *Base) Heard() (at time.Time, delay time.Duration) {
+	if newest := b.heard.Load(); newest != nil {
+		return newest.at, newest.delay
+	}
+	return at, delay
+}
+
 // Deliver passes messages of a conversation to the hub, and notifies their authors, once per incident, if that fails. Of several processes,
 // any of which may get a message, the one that answers does.
 func (b *Base) Deliver(ctx context.Context, conversation string, messages ...channel.Inbound) error {
+	if len(messages) > 0 {
+		now := time.Now()
+		b.heard.Store(&heard{now, max(0, b.Clock.At(now).Sub(messages[len(messages)-1].Time))})
+	}
 	err := b.Hub.DeliverAll(ctx, conversation, messages)
 	if err != nil && (b.Beside == nil || !b.Beside()) {
 		for _, in := range messages {

@@ -57,43 +57,59 @@ func (r Reacted) concerns(bot string) bool {
 	return r.Command != "stop" || r.Author == bot || r.Author == r.Person.ID
 }
 
-// RunReaction runs the command of a reaction, once, with the rights of the person, like the entry in the message's menu. If something was
-// kept, mark shows that on the message. tell tells the person why nothing was done; nil: nobody does.
-func (b *Base) RunReaction(ctx context.Context, r Reacted, bot string, mark func(ctx context.Context) error, tell func(ctx context.Context, text string) error) error {
-	ignored := func(why string) error {
-		b.Log.Debug("reaction_ignored", "conversation", r.Conversation, "command", r.Command, "why", why)
-		return nil
+// RunReaction runs the command of a reaction, once, with the rights of the person, like the entry in the message's menu, and calls done then:
+// after a crash before that, it may be called again. If something was kept, mark shows that on the message. tell tells the person why
+// nothing was done; nil: nobody does.
+func (b *Base) RunReaction(ctx context.Context, r Reacted, bot string, done func(), mark func(ctx context.Context) error, tell func(ctx context.Context, text string) error) error {
+	answer, ignored, err := b.runReaction(ctx, r, bot)
+	if ctx.Err() == nil { // otherwise the platform should repeat it
+		done()
 	}
-	if !r.concerns(bot) {
-		return ignored("it is on what somebody else says")
-	}
-	conversation := r.Conversation
-	line := "/" + r.Command
-	if i := slices.IndexFunc(command.Actions, func(a command.Action) bool { return a.Command == r.Command }); i >= 0 {
-		holder, err := channel.Holder(ctx, b.Hub, conversation, r.Message)
-		if err != nil {
-			return err
-		}
-		conversation = holder
-		line = command.Actions[i].Line(r.Message, "")
-	}
-	first, err := channel.Once(ctx, b.Hub, conversation, r.key())
-	if err != nil || !first {
-		return errors.Join(err, ignored("it counts once, where the bot has messages"))
-	}
-	if chat.ParsePlace(r.Conversation).Direct() {
-		r.Person.Manager = true
-	}
-	answer, _, err := b.Hub.Run(ctx, conversation, r.Person, line)
 	switch {
-	case errors.Is(err, channel.ErrRefused):
-		return ignored("the person is not heard there")
+	case ignored != "":
+		b.Log.Debug("reaction_ignored", "conversation", r.Conversation, "command", r.Command, "why", ignored)
+		return err
 	case err == nil && !answer.Refused && r.Command != "stop":
 		return mark(ctx)
 	case err == nil && !answer.Refused:
 		return nil
 	case tell == nil:
-		return errors.Join(err, ignored("it was refused"))
+		b.Log.Debug("reaction_ignored", "conversation", r.Conversation, "command", r.Command, "why", "it was refused")
+		return err
 	}
 	return errors.Join(err, tell(ctx, answer.Fenced().String()))
+}
+
+// runReaction runs the command of a reaction, unless it is ignored for a reason.
+func (b *Base) runReaction(ctx context.Context, r Reacted, bot string) (answer command.Answer, ignored string, err error) {
+	if !r.concerns(bot) {
+		return answer, "it is on what somebody else says", nil
+	}
+	holder, err := channel.Holder(ctx, b.Hub, r.Conversation, r.Message)
+	if err != nil {
+		return answer, "", err
+	}
+	conversation := r.Conversation
+	line := "/" + r.Command
+	if i := slices.IndexFunc(command.Menu, func(a command.Action) bool { return a.Command == r.Command }); i >= 0 {
+		conversation = holder
+		line = command.Menu[i].Line(r.Message, "")
+	} else if answered, err := channel.IsAnswered(ctx, b.Hub, holder, r.Message); err != nil || answered { // what runs is another answer
+		return answer, "there is nothing to stop any more", err
+	}
+	if chat.ParsePlace(r.Conversation).Direct() {
+		r.Person.Manager = true
+	}
+	first, err := channel.Once(ctx, b.Hub, conversation, r.key(), func() (err error) {
+		answer, _, err = b.Hub.Run(ctx, conversation, r.Person, line)
+		if errors.Is(err, channel.ErrRefused) {
+			ignored = "the person is not heard there"
+			return nil
+		}
+		return err
+	})
+	if !first && err == nil {
+		ignored = "it counts once, where the bot has messages"
+	}
+	return answer, ignored, err
 }

@@ -49,7 +49,8 @@ func (q *events) add(payload json.RawMessage, ack func()) {
 		q.home.onOpened(payload)
 	}
 	if e.Type == "reaction_added" {
-		q.commands.onReaction(e.message)
+		q.commands.onReaction(e.message, ack)
+		return
 	}
 	if slices.Contains(renames, e.Type) {
 		q.names.noteRename(payload)
@@ -166,6 +167,7 @@ func (q *events) steer(ctx context.Context, place chat.Place, in channel.Inbound
 		if to.Thread == "" {
 			in = q.inChannel(ctx, in, place.Thread)
 		}
+		in.Above = above(place)
 		in.Audience = audience(kind, to)
 		if !in.Incomplete {
 			in.Label = q.names.label(to, in.Author)

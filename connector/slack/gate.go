@@ -29,6 +29,7 @@ type tier struct {
 // waits. chat.postMessage has a special tier: several hundred messages a minute, with one a second in a channel, of which
 // Slack allows bursts.
 var tiers = map[string]tier{
+	"agents.sessions.rename":                {limit: 50, background: 50},
 	"agents.sessions.setStatus":             {limit: 50, background: 25},
 	"assistant.threads.setSuggestedPrompts": {limit: 100, background: 100},
 	"chat.appendStream":                     {limit: 100, background: 100, spread: true},
@@ -40,6 +41,8 @@ var tiers = map[string]tier{
 	"conversations.info":                    {limit: 50, background: 25},
 	"conversations.replies":                 {limit: 50, background: 25},
 	"files.info":                            {limit: 100, background: 50},
+	"reactions.add":                         {limit: 50, background: 25},
+	"reactions.remove":                      {limit: 20, background: 20},
 	"users.conversations":                   {limit: 50, background: 25},
 	"users.info":                            {limit: 100, background: 50},
 	"users.list":                            {limit: 20, background: 10},

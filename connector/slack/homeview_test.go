@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -15,10 +16,12 @@ import (
 	"cairn/channel/report"
 	"cairn/channel/sentences"
 	"cairn/chat"
+	"cairn/connector/platform"
 	"cairn/memory"
 	"cairn/privacy"
 	"cairn/prompts"
 	"cairn/store"
+	"cairn/testkit/channeltest"
 	"cairn/testkit/check"
 	"cairn/testkit/slacktest"
 )
@@ -104,4 +107,29 @@ func TestTheHomeTabSpeaksThePersonsLanguage(t *testing.T) {
 	r.opened(ann, "Was ich über dich behalte")
 	r.w.Locale(ann, "cy-GB") // the bot does not speak it
 	r.opened(ann, "What I keep about you")
+}
+
+// TestTheHomeTabOffersActions finds each action that the table offers there, in what the Home tab of a manager shows.
+func TestTheHomeTabOffersActions(t *testing.T) {
+	in := fullHome("en")
+	in.kept.Out = false
+	text := string(check.Must(json.Marshal([]any{homeTab(fullHome("en")), homeTab(in)}))(t))
+	var lines []string
+	for _, found := range regexp.MustCompile(`\\"line\\":\\"([^"\\]*)`).FindAllStringSubmatch(text, -1) {
+		lines = append(lines, found[1])
+	}
+	if strings.Contains(text, `"action_id":"`+homePlace+`"`) { // which opens the modal of a channel's settings
+		lines = append(lines, "/settings")
+	}
+	channeltest.Offers(t, command.AtHome, lines)
+}
+
+// A button that was pressed runs its command, whatever it is about.
+func TestEachButtonIsKnown(t *testing.T) {
+	for _, a := range command.Actions {
+		line := "/" + a.Command + " 123456789"
+		check.That(t, platform.KnowsButton(line), "%s is no command", line)
+		encoded := check.Must(json.Marshal(buttonOf(a.Command, buttonValue{Line: line})))(t)
+		check.Contains(t, a.Command, string(encoded), strings.ReplaceAll(line, `"`, `\"`))
+	}
 }

@@ -18,7 +18,7 @@ func (r *commands) onMenu(entry, channelID string, m message, who access.Person,
 	c := typed{place: place, who: who} // an answer about a message has no pages
 	show := r.overURL(c, url, r.recent.threadOf(channelID, m), false, false)
 	id := trigger + url
-	i := slices.IndexFunc(command.Actions, func(a command.Action) bool { return a.Command == entry })
+	i := slices.IndexFunc(command.Menu, func(a command.Action) bool { return a.Command == entry })
 	if i < 0 {
 		r.base.Command(id, place.String(), runTimeout, nil, func(ctx context.Context) error { return r.base.RefuseButton(ctx, place.String(), show) })
 		return
@@ -27,7 +27,7 @@ func (r *commands) onMenu(entry, channelID string, m message, who access.Person,
 	if m.User == who.ID {
 		own = r.names.plainText(m.Text)
 	}
-	c.line = command.Actions[i].Line(m.TS, own)
+	c.line = command.Menu[i].Line(m.TS, own)
 	r.base.Work.Start(func(ctx context.Context) {
 		holder, err := channel.Holder(ctx, r.base.Hub, place.String(), m.TS) // an answer in a thread may belong to the channel's conversation
 		if err != nil {

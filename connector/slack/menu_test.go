@@ -90,9 +90,9 @@ func TestTheManifestHasEachEntryOfTheMenu(t *testing.T) {
 		}
 	}
 	check.NoError(t, json.Unmarshal(manifestJSON, &manifest))
-	check.Equal(t, "entries", len(manifest.Features.Shortcuts), len(command.Actions))
+	check.Equal(t, "entries", len(manifest.Features.Shortcuts), len(command.Menu))
 	for _, s := range manifest.Features.Shortcuts {
-		known := slices.ContainsFunc(command.Actions, func(a command.Action) bool {
+		known := slices.ContainsFunc(command.Menu, func(a command.Action) bool {
 			return a.Command == s.Callback_ID && a.Label == s.Name && strings.EqualFold(a.Help, s.Description)
 		})
 		check.That(t, known && s.Type == "message" && len(s.Name) <= 24 && len(s.Description) <= 150, "the manifest has %+v", s)

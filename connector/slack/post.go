@@ -119,6 +119,11 @@ func (p *poster) post(ctx context.Context, client *slackgo.Client, place chat.Pl
 	return ts, err
 }
 
+// ThreadOf implements channel.Threader.
+func (p *poster) ThreadOf(ctx context.Context, conversation, id string) string {
+	return p.threadOf(ctx, chat.ParsePlace(conversation), id)
+}
+
 // threadOf returns the thread for the answer to a message of a channel's conversation: each message at the top opens one.
 func (p *poster) threadOf(ctx context.Context, place chat.Place, ts string) string {
 	if thread, known := p.recent.threads.Find(place.Channel + "/" + ts); known {

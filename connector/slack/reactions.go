@@ -14,10 +14,11 @@ import (
 	"cairn/connector/platform"
 )
 
-// onReaction runs the command of a reaction that counts. Who is unknown to Slack, or a bot, runs none.
-func (r *commands) onReaction(e message) {
+// onReaction runs the command of a reaction that counts, and acknowledges the event then. Who is unknown to Slack, or a bot, runs none.
+func (r *commands) onReaction(e message, ack func()) {
 	found, counts := platform.FindReaction(r.reactions, func(one platform.Reaction) bool { return one.Name == e.Reaction })
 	if !counts || e.Item.Type != "message" || e.Item.Channel == "" || e.User == "" || e.User == r.self.user {
+		ack()
 		return
 	}
 	channelID := e.Item.Channel
@@ -25,8 +26,12 @@ func (r *commands) onReaction(e message) {
 	place := r.recent.placeOf(channelID, message{TS: ts})
 	r.base.Command("", place.String(), runTimeout, nil, func(ctx context.Context) error {
 		name, admin, bot, err := lookUpPerson(ctx, r.api.read, e.User)
-		if err != nil || bot {
+		if err != nil {
 			return err
+		}
+		if bot {
+			ack()
+			return nil
 		}
 		r.queue.Settle(ctx, "")
 		where, err := r.whereIs(ctx, place, ts)
@@ -39,7 +44,7 @@ func (r *commands) onReaction(e message) {
 		}
 		mark := func(ctx context.Context) error { return r.poster.mark(ctx, channelID, ts, found.Name) }
 		tell := func(ctx context.Context, text string) error { return r.poster.Whisper(ctx, where, e.User, text) }
-		return r.base.RunReaction(ctx, reacted, r.self.user, mark, tell)
+		return r.base.RunReaction(ctx, reacted, r.self.user, ack, mark, tell)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"cairn/llm"
 	"cairn/testkit/check"
@@ -83,6 +84,62 @@ func TestAReactionStopsAnAnswer(t *testing.T) {
 	r.ignored(1)
 	r.w.React(general, question, ann, "octagonal_sign")
 	<-stopped
+	r.Idle(conversation(general))
+}
+
+// A process may end before it has done what a reaction asks for. Slack repeats an event that was not acknowledged.
+func TestAReactionOutlivesAProcess(t *testing.T) {
+	again := make([]time.Duration, 100)
+	for i := range again {
+		again[i] = 100 * time.Millisecond
+	}
+	o := slacktest.Options{Reactions: true, Scopes: append(manifestScopes(), "reactions:read"), AckWithin: time.Second, Redeliver: again}
+	r, general, ann := town(t, o, answerN)
+	r.opts.Reactions = []string{"pin", "remember"}
+	r.w.Admin(ann)
+	r.begin()
+	said := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "The launch is on Friday."})
+	r.stored(conversation(general), "user: The launch is on Friday.")
+	r.w.Fail(slacktest.Fault{Of: "users.info", RetryAfter: time.Minute, Times: 1})
+	asked := r.w.Seen("users.info")
+	r.w.React(general, said, ann, "pushpin")
+	r.eventually("the process looks who she is", func() bool { return r.w.Seen("users.info") > asked })
+	r.end()
+	r.begin()
+	r.eventually("the mark", func() bool { return len(r.reactions(general, said)) == 1 })
+	check.Contains(t, "pins", r.run(general, ann, "/pins").String(), "Friday")
+
+	r.Exec("CREATE TRIGGER refuse BEFORE INSERT ON memories BEGIN SELECT raise(ABORT, 'no'); END")
+	r.w.React(general, said, ann, "brain")
+	check.Contains(t, "what she reads", r.awaitPrivate(general, ann, 1).Shown(), "That did not work")
+	r.Exec("DROP TRIGGER refuse")
+	r.w.React(general, said, ann, "brain") // once more
+	r.eventually("the second mark", func() bool { return len(r.reactions(general, said)) == 2 })
+}
+
+// A reaction may come again after a crash, when its answer is complete and another one is being written.
+func TestAReactionStopsNoOtherAnswer(t *testing.T) {
+	writes := make(chan struct{}, 2)
+	r, general, ann := town(t, slacktest.Options{Reactions: true, Scopes: append(manifestScopes(), "reactions:read")}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		if n == 1 {
+			return answerN(ctx, n, req)
+		}
+		writes <- struct{}{}
+		<-ctx.Done()
+		return llm.Response{}, ctx.Err()
+	})
+	r.opts.Reactions = []string{"stop"}
+	r.begin()
+	r.ask(general, ann, 1)
+	r.Idle(conversation(general))
+	first := r.said(conversation(general))[0].ID
+	second := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "question 2"})
+	<-writes
+	r.w.React(general, first, ann, "octagonal_sign")
+	r.ignored(1)
+	r.w.React(general, r.botMessages(general)[0].TS, ann, "octagonal_sign")
+	r.ignored(2)
+	r.w.React(general, second, ann, "octagonal_sign")
 	r.Idle(conversation(general))
 }
 

@@ -25,6 +25,7 @@ type sessions struct {
 
 	refused    refusal        // of agents.sessions.setStatus
 	wordless   refusal        // of assistant.threads.setStatus
+	unnamed    refusal        // of agents.sessions.rename
 	promptless refusal        // of assistant.threads.setSuggestedPrompts
 	warned     atomic.Bool    // that the event of the stop button is missing
 	busy       platform.Cache // the answered message, by thread: of one that has been answered there lately, a title would not count
@@ -38,7 +39,7 @@ func (r *refusal) holds() bool { return time.Now().UnixNano() < r.until.Load() }
 // placeCodes are the error codes of a status that concern one place, or what is said there and by whom.
 var placeCodes = []string{
 	"channel_not_found", "not_in_channel", "invalid_thread_ts", "thread_not_found", "message_not_found", "channel_type_not_supported",
-	"user_not_in_channel", "user_not_found", "invalid_arguments",
+	"user_not_in_channel", "user_not_found", "session_not_found", "invalid_arguments",
 }
 
 // note notes the error of a call, and reports whether Slack refused it.

@@ -65,6 +65,7 @@ var (
 	_ channel.Keeper    = (*writer)(nil)
 	_ channel.Completer = (*Slack)(nil)
 	_ channel.Historian = (*Slack)(nil)
+	_ channel.Forgetter = (*Slack)(nil)
 	_ channel.Reactor   = (*Slack)(nil)
 	_ channel.Whisperer = (*Slack)(nil)
 	_ channel.Speller   = (*Slack)(nil)
@@ -73,6 +74,7 @@ var (
 	_ channel.WriteChecker = (*Slack)(nil)
 	_ channel.Reader       = (*Slack)(nil)
 	_ channel.Linker       = (*Slack)(nil)
+	_ channel.Threader     = (*Slack)(nil)
 	_ channel.Resolver     = (*Slack)(nil)
 )
 

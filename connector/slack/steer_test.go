@@ -177,6 +177,37 @@ func TestSteerThatComesTooLateIsAnsweredInItsThread(t *testing.T) {
 	check.Len(t, "what people said in the channel's conversation", r.said(conversation(general)), 2)
 }
 
+// What belongs to the answer that a late message in a thread has started is written in that thread, too.
+func TestTheAnswerToALateSteerIsStoppedAndSteeredInItsThread(t *testing.T) {
+	writes := make(chan struct{}, 2)
+	ends := make(chan struct{})
+	r, general, ann := town(t, slacktest.Options{}, func(ctx context.Context, n int, req llm.Request) (llm.Response, error) {
+		writes <- struct{}{}
+		if n == 1 {
+			<-ends
+			return answerN(ctx, n, req)
+		}
+		<-ctx.Done()
+		return llm.Response{}, ctx.Err()
+	})
+	r.opts.ReplyIn = replyThread
+	r.begin()
+	asked := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: mention + "hello"})
+	<-writes
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: asked, Text: mention + "/steer in French"})
+	r.waits(general)
+	close(ends)
+	r.inThread(general, asked, "answer 1")
+	<-writes
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: asked, Text: mention + "/steer and in German"})
+	r.waits(general)
+	other := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "another thread"})
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: other, Text: mention + "/stop"})
+	r.inThread(general, other, "There is nothing to stop")
+	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: asked, Text: mention + "/stop"})
+	r.inThread(general, asked, "Stopped.")
+}
+
 // A question is answered eight days later, by another process, where nothing waits for the answer.
 func TestAToolIsAllowedByAButtonDaysLater(t *testing.T) {
 	for _, replyIn := range []string{replyChannel, replyThread} {

@@ -97,34 +97,24 @@ func TestTheStopButtonOfAThreadStopsNoAnswerInAnother(t *testing.T) {
 	check.Equal(t, "sessions that Slack shows as busy", r.w.Processing(), 0)
 }
 
-// The disk refuses what was stopped, so it is answered again; what people stop then is another stream.
-func TestAStoppedAnswerThatCannotBeStoredIsAnsweredAgain(t *testing.T) {
+// The disk refuses what was stopped: it stays as people saw it, and is stored once the disk accepts it.
+func TestAStoppedAnswerThatCannotBeStoredIsKept(t *testing.T) {
 	r, general, ann := storyteller(t, slacktest.Options{})
 	r.begin()
 	thread := r.w.Say(slacktest.Post{Channel: general, User: ann, Text: "a thread"})
 	stream := r.telling(general, ann, thread)
 	r.Exec("ALTER TABLE outbox RENAME TO elsewhere")
 	r.w.StopSession(general, thread, ann)
-	r.inThread(general, thread, "holding it back")
+	r.inThread(general, thread, "I cannot save what I wrote before I was stopped")
+	r.status(general, thread, slackgo.AgentSessionStatusActive)
 	r.Exec("ALTER TABLE elsewhere RENAME TO outbox")
-	again := ""
-	r.eventually("it is answered again", func() bool {
-		for _, m := range r.botMessages(general) {
-			if m.Streaming && m.TS != stream {
-				again = m.TS
-			}
-		}
-		return again != ""
-	})
-	r.w.Say(slacktest.Post{Channel: general, User: ann, Thread: thread, Text: mention + "/stop"})
-	r.inThread(general, thread, "Stopped.")
 	r.Idle(conversation(general, thread))
-	r.eventually("no stream is open", func() bool {
-		return !slices.ContainsFunc(r.botMessages(general), func(m slacktest.Message) bool { return m.Streaming })
-	})
-	_, sent, err := r.Hub.SentAs(t.Context(), conversation(general, thread), again)
-	check.That(t, sent && err == nil, "the second stream is not noted as the answer: %v", err)
-	check.That(t, !slices.ContainsFunc(r.botMessages(general), func(m slacktest.Message) bool { return m.TS == stream }), "the first stream is still there")
+	_, sent, err := r.Hub.SentAs(t.Context(), conversation(general, thread), stream)
+	check.That(t, sent && err == nil, "the stream is not noted as the answer: %v", err)
+	answers := slices.DeleteFunc(r.botMessages(general), func(m slacktest.Message) bool { return !strings.HasPrefix(m.Text, "word ") })
+	check.That(t, len(answers) == 1 && answers[0].TS == stream && !answers[0].Streaming, "the answers: %+v", answers)
+	check.Len(t, "requests", r.Model.Requests(), 1)
+	check.Len(t, "rows", r.Transcript(conversation(general, thread)), 2)
 }
 
 // The event may come where no writer ends the session, after a begin of this process.

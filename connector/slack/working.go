@@ -5,6 +5,7 @@ package slack
 import (
 	"cmp"
 	"context"
+	"time"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -24,26 +25,49 @@ func (w *writer) showWorking(ctx context.Context) {
 	if session && w.isSeen() {
 		return
 	}
-	status := w.working == workingStatus && !w.sessions.exist() && w.isSeen() && w.status(ctx)
-	if !status && (w.working == workingOff || !w.react(ctx)) {
+	if w.working == workingStatus && !w.sessions.exist() && w.isSeen() && w.status(ctx) {
+		w.afterwards(ctx, func(ctx context.Context) { w.setStatus(ctx, "") })
+	} else if w.working != workingOff {
+		w.showReaction(ctx)
+	}
+}
+
+// afterwards starts what removes a sign that the bot works. Cancel waits for it.
+func (w *writer) afterwards(ctx context.Context, remove func(ctx context.Context)) {
+	w.removed.Add(1)
+	run := func(ctx context.Context) {
+		defer w.removed.Done()
+		// The shutdown waits for this request instead of canceling it: nothing else would remove the sign.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout/3)
+		defer cancel()
+		remove(ctx)
+	}
+	if !w.base.Work.Start(run) {
+		run(ctx)
+	}
+}
+
+// showReaction shows a reaction until the writer stops, if Slack's limit leaves a request to remove it: Slack lets the bot put more
+// reactions than it lets it remove.
+func (w *writer) showReaction(ctx context.Context) {
+	release, wait := w.api.gates.of("reactions.remove").keep()
+	if wait > 0 {
+		return
+	}
+	if !w.react(ctx) {
+		release()
 		return
 	}
 	<-w.Live.Done()
-	remove := func(ctx context.Context) {
-		defer w.removed.Done()
-		// The shutdown waits for this request instead of canceling it: nothing else would remove them.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout/3)
-		defer cancel()
-		if status {
-			w.setStatus(ctx, "")
-		} else if err := w.api.write.RemoveReactionContext(ctx, workingEmoji, w.question()); err != nil {
-			w.base.Log.Debug("remove_reaction_failed", "error", err)
+	w.afterwards(ctx, func(ctx context.Context) {
+		defer release()
+		if w.unreact(ctx) {
+			return
 		}
-	}
-	w.removed.Add(1)
-	if !w.base.Work.Start(remove) {
-		remove(ctx)
-	}
+		w.base.Work.Start(func(ctx context.Context) {
+			platform.Retry(ctx, platform.Backoff{First: time.Second, Max: time.Minute}, func() (done bool) { return w.unreact(ctx) })
+		})
+	})
 }
 
 func (w *writer) question() slackgo.ItemRef {
@@ -57,6 +81,15 @@ func (w *writer) react(ctx context.Context) bool {
 	}
 	err := w.api.once.AddReactionContext(ctx, workingEmoji, w.question())
 	return err == nil || mayHaveTakenEffect(err) || codeOf(err) == "already_reacted"
+}
+
+// unreact removes the reaction. It returns false if a retry may remove it.
+func (w *writer) unreact(ctx context.Context) (done bool) {
+	err := w.api.write.RemoveReactionContext(ctx, workingEmoji, w.question())
+	if err != nil {
+		w.base.Log.Debug("remove_reaction_failed", "error", err)
+	}
+	return err == nil || isRefused(err)
 }
 
 // isSeen reports whether people see the thread of the reply before it is posted there.

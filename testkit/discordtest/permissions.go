@@ -86,7 +86,7 @@ func (w *world) may(c *discordgo.Channel, permission int64) bool {
 // Opcodes and Status Codes: JSON Error Codes; which of the two is sent is judgement).
 var errPermission = &apiError{status: http.StatusForbidden, code: 50013, message: "Missing Permissions"}
 
-// sendable: Discord, Message: Create Message; Permissions: Inherited Permissions (Threads).
+// sendable: Discord, Message: Create Message; Permissions: Inherited Permissions (Threads): SEND_MESSAGES has no effect in threads.
 func (w *world) sendable(c *discordgo.Channel, p payload) {
 	needed := int64(discordgo.PermissionSendMessages)
 	if c.IsThread() {

@@ -23,6 +23,8 @@ var tiers = map[string]int{
 	"conversations.info":                    50,
 	"conversations.replies":                 50,
 	"files.info":                            100,
+	"reactions.add":                         50,
+	"reactions.remove":                      20,
 	"users.conversations":                   50,
 	"users.info":                            100,
 	"users.list":                            20,

@@ -67,6 +67,10 @@ function concerned(name) {
   }
 }
 
+function logged() {
+  for (const part of parts) if (part.dataset.live === "log") refresh(part);
+}
+
 // watch follows events while the page is visible: a browser has few connections to one server, and
 // every hidden tab would keep one. What happened before a stream opened is read again, as after
 // "reset". A browser reconnects by itself, but not after an answer that is no stream: a proxy's while
@@ -138,8 +142,10 @@ document.addEventListener("submit", (e) => {
 openable(document);
 if (parts.length > 0) {
   const follow = (event) => concerned(event.conversation);
-  watch("/api/events", {
+  const isLog = parts.some((part) => part.dataset.live === "log");
+  watch(isLog ? "/api/events?kinds=incident,log,reset" : "/api/events", {
     reset: () => parts.forEach(refresh),
-    turn: follow, usage: follow, compaction: follow, memory: follow, approval: follow, task: (t) => { follow(t); concerned(t.parent); }, incident: follow,
+    turn: follow, usage: follow, compaction: follow, memory: follow, approval: follow, task: (t) => { follow(t); concerned(t.parent); },
+    incident: (i) => { follow(i); logged(); }, log: logged,
   });
 }
