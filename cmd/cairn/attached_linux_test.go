@@ -84,7 +84,7 @@ func TestParallelQuestions(t *testing.T) {
 	}
 	all.Wait()
 	for i, r := range results {
-		check.That(t, r.code == 0 && strings.HasPrefix(r.out, "I hear: ") && strings.Count(r.out, "\n") == 1 && r.err == "", "%s: %+v", questions[i], r)
+		check.That(t, r.code == 0 && strings.HasPrefix(r.out, "I hear: ") && strings.Count(r.out, "\n") == 1 && r.err == "", "%s: code %d, output %q, errors %q", questions[i], r.code, r.out, r.err)
 	}
 	p.storedOnce(questions...)
 	check.Equal(t, "what waits", p.waiting(), 0)
