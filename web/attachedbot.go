@@ -257,7 +257,7 @@ func (a *Attached) catchUp(conversation string) {
 		for _, e := range list.Replies {
 			notice := channel.IsNotice(channel.Piece{Reply: e.Reply})
 			if e.Text == "" && e.Failure && !notice {
-				e.Text = sentences.In(a.Language(conversation)).Translate("There is no answer, and the bot ended before it could say why. Ask again.")
+				e.Text = sentences.In(a.Language(conversation)).Translate(terminal.TextLostReason)
 			}
 			if e.Text == "" || !a.shows(conversation, e.To...) {
 				a.handled(e)

@@ -12,10 +12,8 @@ import (
 	"cairn/channel/access"
 	"cairn/channel/command"
 	"cairn/channel/sentences"
+	"cairn/connector/terminal"
 )
-
-// lostCommand is what people read about a command whose outcome is not known.
-const lostCommand = "The bot ended while it worked on that. Look whether it was done."
 
 // Command runs a command. ErrLost: it was not run. If the bot is lost while it runs, it is not repeated, because it may have been done.
 func (a *Attached) Command(ctx context.Context, conversation string, who access.Person, line string) (answer command.Answer, err error) {
@@ -42,7 +40,7 @@ func (a *Attached) Command(ctx context.Context, conversation string, who access.
 	case unreached && dial.Op == "dial":
 		return answer, lostBy(err)
 	case err != nil:
-		return answer, errors.New(sentences.In(a.Language(conversation)).Translate(lostCommand))
+		return answer, errors.New(sentences.In(a.Language(conversation)).Translate(terminal.TextLostCommand))
 	}
 	answer = first.Answer
 	if first.More {
@@ -50,7 +48,7 @@ func (a *Attached) Command(ctx context.Context, conversation string, who access.
 			defer done()
 			var last commandLine
 			if err := lines.Decode(&last); err != nil {
-				return command.Answer{Text: sentences.In(answer.Language).Translate(lostCommand), Language: answer.Language}
+				return command.Answer{Text: sentences.In(answer.Language).Translate(terminal.TextLostCommand), Language: answer.Language}
 			}
 			return last.Answer
 		}

@@ -47,6 +47,12 @@ type Bot interface {
 	Settle(ctx context.Context) error
 }
 
+// What terminals say of a bot that ended, in English; sentences.In translates it.
+const (
+	TextLostCommand = "The bot ended while it worked on that. Look whether it was done." // of a command whose outcome is not known
+	TextLostReason  = "There is no answer, and the bot ended before it could say why. Ask again."
+)
+
 // Here returns the bot that runs in this process.
 func Here(hub *channel.Hub, log *slog.Logger) Bot {
 	return &here{hub, log, new(observe.Incident)}
