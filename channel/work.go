@@ -139,6 +139,9 @@ func (c *conversation) step(ctx context.Context) (more bool, err error) {
 	if c.task != nil { // a task counts against no one's turns per minute, and it may have to continue
 		return true, c.answer(ctx, t, nil)
 	}
+	if connectorOf(c.name) == c.access.Rules().NoTurnLimit {
+		authors = nil
+	}
 	ok, tell, err := c.access.TakeTurn(ctx, authors, !t.Optional)
 	switch {
 	case err != nil:

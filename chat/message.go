@@ -111,6 +111,14 @@ func (r Record) Part(text string) Record {
 	return r
 }
 
+// Decoded returns a record that was read from JSON, with what String shows of attachments.
+func (r Record) Decoded() Record {
+	for _, w := range r.With {
+		r.of.Attachments = append(r.of.Attachments, Attachment{Kind: w.Kind, Name: w.Name, Caption: w.Caption})
+	}
+	return r
+}
+
 // MaxCallShown limits the text of a tool call, in characters.
 const MaxCallShown = 100
 

@@ -115,6 +115,15 @@ func (turns Turns) Retry(ctx context.Context, turn int64) (int, error) {
 	})
 }
 
+// Open reports whether a message, by its platform id, waits for its answer, or something waits to be sent.
+func (turns Turns) Open(ctx context.Context, id string) (open bool, err error) {
+	err = turns.c.row(ctx, "look for an answer", []any{&open}, `SELECT EXISTS (SELECT 1 FROM inbox WHERE conversation = ?1 AND platform_id = ?2)
+		OR EXISTS (SELECT 1 FROM messages m JOIN messages first ON first.id = (CAST(?1 AS BIGINT) << 32 | m.turn)
+			WHERE m.conversation = ?1 AND m.platform_id = ?2 AND m.role = 'user' AND first.answered = 0)
+		OR EXISTS (SELECT 1 FROM outbox WHERE conversation = ?1 AND `+unsent+`)`, turns.c.id, id)
+	return open, err
+}
+
 // Finish ends a waiting turn in one transaction: it writes the messages of bot and tools, queues the reply in the outbox, and
 // marks the turn answered, or closed if it failed or the bot stays silent. Messages of people among them leave the inbox, and those that
 // were deleted there are left out. The messages' seqs must increase, starting at the conversation's next one. contextStored: the turn's
@@ -228,6 +237,20 @@ func (out Outbox) Sending(ctx context.Context, row int64) error {
 // find a notice that repeats a message.
 func (out Outbox) Sent(ctx context.Context, row int64, platformID string) error {
 	return out.mark(ctx, row, "state = 'sent', text = '', platform_id = ?, sent_at = ?", platformID, nowMillis())
+}
+
+// Newest returns the row behind which the pieces are that a conversation sends from now on.
+func (out Outbox) Newest(ctx context.Context) (row int64, err error) {
+	err = out.c.row(ctx, "find the newest piece", []any{&row}, `SELECT coalesce((SELECT min(id) - 1 FROM outbox WHERE conversation = ?1 AND `+unsent+`),
+		(SELECT max(id) FROM outbox), 0)`, out.c.id)
+	return row, err
+}
+
+// SentAfter returns the pieces that were sent after a row, in order and without their texts: the transcript has those of answers.
+func (out Outbox) SentAfter(ctx context.Context, row int64, limit int) ([]Piece, error) {
+	pieces, err := selectAlone(ctx, out.c.store, scanPiece,
+		"SELECT "+pieceColumns+" FROM outbox WHERE id > ? AND conversation = ? AND state = 'sent' ORDER BY id LIMIT ?", row, out.c.id, limit)
+	return pieces, out.c.Fail("read sent pieces", err)
 }
 
 // SentAs returns the piece that was sent as a message of the platform, or ErrNotFound.

@@ -46,6 +46,9 @@ func converse(t *testing.T, c *store.Conversation) {
 		check.NoError(t, c.Outbox().Sent(ctx, piece.Row, "p1"))
 	}
 	check.Must(c.Outbox().SentAs(ctx, "p1"))(t)
+	check.Must(c.Outbox().Newest(ctx))(t)
+	check.Must(c.Outbox().SentAfter(ctx, 0, 10))(t)
+	check.Must(c.Turns().Open(ctx, "m1"))(t)
 	deliver(t, c, storetest.Quoting(6, "Ann has a dog", "p1", ""), asking(7, "and?"))
 	check.Must(c.Turns().Withdrawn(ctx, storetest.Day))(t)
 	answerUnder(t, c, 7, transcript.Context{Text: "time: now", Quotes: llm.Quotes{Messages: []int64{1}}}, storetest.Version(t, c))

@@ -36,7 +36,10 @@ var headers = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-const maxBody = 1 << 20
+const (
+	maxBody      = 1 << 20
+	maxLocalBody = 32 << 20 // at the socket in the data folder: a long line of a terminal, as JSON
+)
 
 // gate says who may make a request.
 type gate struct {

@@ -127,6 +127,7 @@ var (
 	sinceParam  = param{name: "since", text: "2026-05-08, 2026-05-08T15:00Z, 36h, 7d, yesterday (default: all time)"}
 	untilParam  = param{name: "until", text: "as since; a day or month is included in full (default: now)"}
 	beforeParam = param{name: "before", text: "only messages with a smaller seq", min: 1, max: maxNumber}
+	afterParam  = param{name: "after", text: "only messages with a greater seq, the oldest first", max: maxNumber}
 	allParam    = param{name: "limit", text: "at most this many (default: all; as a tool 50)", min: 1, max: maxNumber} // of lists that are usually short
 	searchParam = param{name: "q", text: "search for these words"}
 	byParam     = param{name: "by", text: "only messages of this person, by name or id, and memories about them; assistant: the bot's"}

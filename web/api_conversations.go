@@ -60,7 +60,7 @@ func (c *conversations) routes() []route {
 			param{name: "from", text: "only from this seq on, with the last usage before it", min: 1, max: maxNumber},
 			param{name: "to", text: "only up to this seq", min: 1, max: maxNumber}),
 		read(one+"/messages", "Messages: the newest page, oldest first; with q the best first, else with by, since, until or order the newest first",
-			listMessages, beforeParam, searchParam, byParam, sinceParam, untilParam, orderParam, limitParam),
+			listMessages, beforeParam, afterParam, searchParam, byParam, sinceParam, untilParam, orderParam, limitParam),
 		read(one+"/people", "Who speaks in it, and whom its memories are about, by name", listPeople, limitParam, offsetParam),
 		read(one+"/people/{person}", "What the memories say of a person: what is true now, what was, what is in doubt; and their newest messages",
 			showPerson, limitParam),
@@ -194,6 +194,10 @@ func listMessages(r *request) (messageList, error) {
 			list.Before = found[limit-1].Seq
 		}
 		return list, err
+	}
+	if r.Has("after") {
+		found, err := r.conversation.Transcript().Page(r.Context(), int64(r.number("after", 0))+1, limit)
+		return messageList{Messages: each(found, func(m chat.Message) FoundMessage { return FoundMessage{Record: chat.RecordOf(m)} })}, err
 	}
 	found, more, err := r.conversation.Transcript().Earlier(r.Context(), before, limit)
 	list := messageList{Messages: each(found, func(m chat.Message) FoundMessage { return FoundMessage{Record: chat.RecordOf(m)} })}

@@ -293,7 +293,7 @@ func loginInBrowser(t *testing.T) {
 
 	var all []watcher // so many that the server refuses for a while
 	for range maxWatchers {
-		all = append(all, r.events.watch(""))
+		all = append(all, r.events.watch("", ""))
 	}
 	b.tolerates("status of 503")
 	login("/", "tbody")

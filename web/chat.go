@@ -50,6 +50,13 @@ type replyEvent struct {
 
 	Buttons []channel.Button `json:"buttons,omitempty" jsonschema:"of a question: commands that answer it"`
 	Time    time.Time        `json:"time"`
+
+	// Of a conversation of terminals.
+	To    []string `json:"to,omitempty" jsonschema:"ids of the messages that it answers"`
+	Reply string   `json:"reply,omitempty" jsonschema:"id of the reply, once it was sent"`
+	Row   int64    `json:"row,omitempty" jsonschema:"the order of what was sent: GET …/replies has what came after it"`
+	Part  int      `json:"part,omitempty"`
+	Parts int      `json:"parts,omitempty"`
 }
 
 // notices returns the notices of a conversation since the start, oldest first.
@@ -108,11 +115,14 @@ type messageNew struct {
 	Compaction map[string]any `json:"compaction,omitempty" jsonschema:"settings for the turn that answers it: {\"background_threshold\": 0.7}"`
 	Files      []fileNew      `json:"files,omitempty" jsonschema:"pictures, text files, PDFs and recordings: at most 10, with at most 20 MB together"`
 	Replaces   string         `json:"replaces,omitempty" jsonschema:"id of the newest message of a person: it is deleted with its answer, and its files move to this message; without a text that stays, too, and it is only answered again"`
+
+	terminalFields
 }
 
 type messageTaken struct {
 	ID     string `json:"id"`
 	Answer string `json:"answer,omitempty" jsonschema:"of a command"`
+	Silent string `json:"silent,omitempty" jsonschema:"in a conversation of terminals: why the bot does not answer"`
 }
 
 // chats are the conversations at this server, to which people and programs write.
@@ -122,10 +132,12 @@ type chats struct {
 	files    func() platform.Files // see Options
 	log      *slog.Logger
 	posts    posts
+
+	terminals *terminals
 }
 
 func (c *chats) routes() []route {
-	post := send("POST "+conversationPath+"/messages", "Send a message or a command to a web conversation, web:NAME, which may be new: "+
+	post := send("POST "+conversationPath+"/messages", "Send a message or a command to a conversation web:NAME or terminal:NAME, which may be new: "+
 		"202 once the message is on disk; 200 with a command's answer", c.post,
 		http.StatusOK, http.StatusAccepted, http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusTooManyRequests)
 	post.fresh = true
@@ -134,6 +146,9 @@ func (c *chats) routes() []route {
 
 func (c *chats) post(r *request, b messageNew) (taken messageTaken, err error) {
 	name := r.PathValue("conversation")
+	if ofTerminals(name) {
+		return c.terminals.post(r, name, b)
+	}
 	b.Text = strings.TrimSpace(b.Text)
 	if err := b.check(name); err != nil {
 		return taken, err
@@ -193,9 +208,11 @@ func (c *chats) deliver(ctx context.Context, name, replaces string, m channel.In
 func (b messageNew) check(name string) error {
 	chat, ours := strings.CutPrefix(name, config.WebName+":")
 	if !ours {
-		return problem(http.StatusConflict, "Messages can only be sent to web conversations, such as %s:general.", config.WebName)
+		return problem(http.StatusConflict, "Messages can only be sent to conversations of the browser and of terminals, such as %s:general and terminal:general.", config.WebName)
 	}
 	switch {
+	case b.terminalFields != terminalFields{}:
+		return bad("author, time, mention and dm are for conversations of terminals.")
 	case !validChatName().MatchString(chat):
 		return errName
 	case b.Text == "" && len(b.Files) == 0 && b.Replaces == "":

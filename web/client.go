@@ -22,7 +22,12 @@ type API func(ctx context.Context, method, path string, query url.Values, body a
 type trusted struct{}
 
 // API returns the API for calls within the process, with full access.
-func (s *Server) API() API { return Remote(inProcess{s.router.mux}, "http://localhost", "") }
+func (s *Server) API() API { return s.Client().call }
+
+// Client reaches the server within the process, with full access.
+func (s *Server) Client() Client {
+	return Client{Transport: inProcess{s.router.mux}, Base: "http://localhost"}
+}
 
 // inProcess answers requests within the process.
 type inProcess struct{ mux http.Handler }
@@ -39,42 +44,64 @@ func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 // maxResponse limits a response, in bytes.
 const maxResponse = 64 << 20
 
-// Remote returns the API of a running bot at base, such as "http://127.0.0.1:8090".
+// Client reaches a running bot at a base address, such as "http://127.0.0.1:8090".
+type Client struct {
+	Transport http.RoundTripper
+	Base      string
+	Token     string // "": none is needed
+}
+
+// Remote returns the API of a running bot.
 func Remote(transport http.RoundTripper, base, token string) API {
-	return func(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
-		var sent bytes.Buffer
-		if body != nil {
-			if err := json.NewEncoder(&sent).Encode(body); err != nil {
-				return nil, fmt.Errorf("write the request: %w", err)
-			}
-		}
-		r, err := http.NewRequestWithContext(ctx, method, base+path+"?"+query.Encode(), &sent)
-		if err != nil {
-			return nil, bad("%v", err)
-		}
-		r.Header.Set("Content-Type", "application/json")
-		if token != "" {
-			r.Header.Set("Authorization", "Bearer "+token)
-		}
-		resp, err := transport.RoundTrip(r) // which follows no redirects
-		if err != nil {
-			return nil, err
-		}
-		defer resp.Body.Close()
-		text, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
-		p := &Problem{}
-		switch {
-		case err != nil:
-			return nil, err
-		case resp.StatusCode < 300:
-			return text, nil
-		case resp.StatusCode < 400: // a redirect: the path is not clean
-			return nil, problem(http.StatusNotFound, "There is nothing with that name or number.")
-		case json.Unmarshal(text, p) != nil || p.Detail == "":
-			return nil, errors.New(http.StatusText(resp.StatusCode))
-		}
-		return nil, p
+	return Client{transport, base, token}.call
+}
+
+func (c Client) call(ctx context.Context, method, path string, query url.Values, body any) (json.RawMessage, error) {
+	resp, err := c.send(ctx, method, path, query, body)
+	if err != nil {
+		return nil, err
 	}
+	defer resp.Body.Close()
+	return io.ReadAll(io.LimitReader(resp.Body, maxResponse))
+}
+
+// send returns the response to a request, unless that was rejected. headers are names and values.
+func (c Client) send(ctx context.Context, method, path string, query url.Values, body any, headers ...string) (*http.Response, error) {
+	var sent bytes.Buffer
+	if body != nil {
+		if err := json.NewEncoder(&sent).Encode(body); err != nil {
+			return nil, fmt.Errorf("write the request: %w", err)
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, c.Base+path+"?"+query.Encode(), &sent)
+	if err != nil {
+		return nil, bad("%v", err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if c.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i+1] != "" {
+			r.Header.Set(headers[i], headers[i+1])
+		}
+	}
+	resp, err := c.Transport.RoundTrip(r) // which follows no redirects
+	if err != nil || resp.StatusCode < 300 {
+		return resp, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
+	p := &Problem{}
+	switch {
+	case err != nil:
+		return nil, err
+	case resp.StatusCode < 400: // a redirect: the path is not clean
+		return nil, problem(http.StatusNotFound, "There is nothing with that name or number.")
+	case json.Unmarshal(text, p) != nil || p.Detail == "":
+		return nil, errors.New(http.StatusText(resp.StatusCode))
+	}
+	return nil, p
 }
 
 const botTimeout = 10 * time.Second

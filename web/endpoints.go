@@ -18,6 +18,7 @@ type endpoints struct {
 	actions       *actions
 	chats         *chats
 	rooms         *rooms
+	terminals     *terminals
 	policies      *policies
 	simulator     *simulator
 	memories      *memories
@@ -37,11 +38,13 @@ type endpoints struct {
 
 func newEndpoints(o Options, gate *gate) *endpoints {
 	operator := o.Hub.Operator()
+	terminals := newTerminalEndpoints(o)
 	return &endpoints{
 		conversations: &conversations{hub: o.Hub, operator: operator, store: o.Store, settings: o.Settings},
 		actions:       &actions{operator: operator},
-		chats:         &chats{hub: o.Hub, settings: o.Settings, files: o.Files, log: o.Log},
+		chats:         &chats{hub: o.Hub, settings: o.Settings, files: o.Files, log: o.Log, terminals: terminals},
 		rooms:         &rooms{store: o.Store, events: o.Events},
+		terminals:     terminals,
 		policies:      &policies{operator: operator, events: o.Events},
 		simulator:     &simulator{operator: operator, store: o.Store, settings: o.Settings, running: make(chan struct{}, 1)},
 		memories:      &memories{store: o.Store, events: o.Events},
@@ -105,12 +108,14 @@ const (
 // routes returns the routes of the API. Without endpoints it returns them for their types.
 func (e *endpoints) routes() []route {
 	return slices.Concat(
-		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.rooms.routes(), e.policies.routes(), e.memories.routes(), e.simulator.routes(), e.expenses.routes(),
+		e.conversations.routes(), e.actions.routes(), e.chats.routes(), e.rooms.routes(), e.terminals.routes(), e.policies.routes(), e.memories.routes(),
+		e.simulator.routes(), e.expenses.routes(),
 		e.events.routes(), e.connectors.routes(), e.tools.routes(), e.imports.routes(), e.purges.routes(), e.models.routes(),
 		[]route{
 			{pattern: "GET /api/events", summary: "Events as they happen, as server-sent events", events: e.events.serve, query: []param{
 				{name: "conversation", text: "only those of this conversation, by name"},
 				{name: "Last-Event-ID", in: "header", text: "resume after this event"},
+				{name: "attends", text: "somebody answers questions here about calls of tools in this conversation; \"terminal:\": in all of terminals"},
 				{name: "kinds", text: "only these, separated by commas: " + strings.Join(allKinds, ", ") + "; all but log, if it is missing"},
 			}},
 			read("/api/openapi.json", "This description", e.openAPI),

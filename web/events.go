@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"cairn/channel"
-	"cairn/compactor"
 	"cairn/internal/observe"
 )
 
@@ -26,10 +25,17 @@ const (
 	kindIncident = "incident"
 	kindLog      = "log"   // a line of the log that is no incident
 	kindReset    = "reset" // some events were missed: reload everything
+
+	// Of conversations of terminals.
+	kindAccepted = "accepted" // a message is on disk
+	kindSpent    = "spent"    // what a model request used
+	kindIdle     = "idle"     // somebody has waited for an answer, and it was sent before
 )
 
 // allKinds are the kinds of events. "approval": the pending approvals of tool calls have changed.
-var allKinds = []string{"turn", "usage", "compaction", kindMemory, "task", kindIncident, kindLog, "approval", kindReply, kindReset}
+var allKinds = []string{
+	"turn", "usage", "compaction", kindMemory, "task", kindIncident, kindLog, "approval", kindReply, kindAccepted, kindSpent, kindIdle, kindReset,
+}
 
 // event is one event of a conversation, or of the bot.
 type event struct {
@@ -53,11 +59,11 @@ type Events struct {
 	// Mask removes secrets from an attribute of an incident; nil: there are none.
 	Mask func(groups []string, a slog.Attr) slog.Attr
 
-	mu       sync.Mutex // guards everything below
-	kept     []event    // the newest events, oldest first
-	last     int64      // number of the newest event
-	lines    []logLine  // the newest lines of the log, oldest first
-	watchers map[watcher]bool
+	mu       sync.Mutex         // guards everything below
+	kept     []event            // the newest events, oldest first
+	last     int64              // number of the newest event
+	lines    []logLine          // the newest lines of the log, oldest first
+	watchers map[watcher]string // with the conversation in which a person or a program answers questions there, see attended
 }
 
 // watcher is one subscriber. It is closed if it reads too slowly.
@@ -66,7 +72,7 @@ type watcher chan event
 // NewEvents returns events whose numbers begin with the time of the start, so that those of an earlier process are
 // smaller.
 func NewEvents() *Events {
-	return &Events{last: time.Now().UnixMicro(), watchers: make(map[watcher]bool)}
+	return &Events{last: time.Now().UnixMicro(), watchers: make(map[watcher]string)}
 }
 
 // publish sends an event to all watchers, and keeps it for those that reconnect.
@@ -87,6 +93,14 @@ func (e *Events) send(kind, conversation string, data any, keep bool) {
 		case channel.Task:
 			d.Text = ""
 			kept.data, kept.json = d, encoded(d)
+		case compactionEvent:
+			d.Summary = ""
+			kept.data, kept.json = d, encoded(d)
+		case replyEvent: // notices are not in the transcript, from which others can be read
+			if !d.Failure || d.Buttons != nil {
+				d.Text = ""
+				kept.data, kept.json = d, encoded(d)
+			}
 		}
 		e.kept = append(e.kept[max(len(e.kept)-keptEvents+1, 0):], kept)
 	}
@@ -126,14 +140,14 @@ func encoded(data any) []byte {
 
 // watch returns a watcher, which first gets the events it has missed since the event with this id; only
 // a reset if the id is from another process or too old. It returns nil if there are too many watchers.
-func (e *Events) watch(id string) watcher {
+func (e *Events) watch(id, attends string) watcher {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.watchers) >= maxWatchers {
 		return nil
 	}
 	w := make(watcher, keptEvents+pendingEvents)
-	e.watchers[w] = true
+	e.watchers[w] = attends
 	switch seen, err := strconv.ParseInt(id, 10, 64); {
 	case id == "":
 	case err != nil || seen < e.last-int64(len(e.kept)) || seen > e.last:
@@ -158,13 +172,38 @@ func keptOf[T any](e *Events) (all []T) {
 	return all
 }
 
+// newest returns the number of the newest event.
+func (e *Events) newest() int64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.last
+}
+
 func (e *Events) unwatch(w watcher) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.watchers[w] {
+	if _, open := e.watchers[w]; open {
 		delete(e.watchers, w)
 		close(w)
 	}
+}
+
+// attended reports whether a watcher answers questions in a conversation. One that attends "terminal:" does so in all of terminals.
+func (e *Events) attended(conversation string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, attends := range e.watchers {
+		if attends != "" && (attends == conversation || strings.HasSuffix(attends, ":") && strings.HasPrefix(conversation, attends)) {
+			return true
+		}
+	}
+	return false
+}
+
+// mark publishes that somebody has waited for a conversation, and returns the number of that event: who has seen it has seen all before.
+func (e *Events) mark(conversation string) int64 {
+	e.publish(kindIdle, conversation, map[string]string{"conversation": conversation})
+	return e.newest()
 }
 
 type turnEvent struct {
@@ -197,36 +236,6 @@ func (e *Events) End(s *observe.Step) {
 		Conversation: s.Conversation, State: s.Attr("outcome"), Turn: s.Number("turn"), Seconds: now.Sub(s.Began).Seconds(), Time: now.UTC(),
 	})
 	e.publishUsage(s.Conversation, int(s.Number("used_tokens")), int(s.Number("max_tokens")))
-}
-
-type usageEvent struct {
-	Conversation string    `json:"conversation"`
-	Used         int       `json:"used_tokens" jsonschema:"of the next request, the reply's reserve included"`
-	Max          int       `json:"max_tokens"`
-	Time         time.Time `json:"time"`
-}
-
-// publishUsage publishes how full a window is; a window of 0 is unknown.
-func (e *Events) publishUsage(conversation string, used, window int) {
-	if window > 0 {
-		e.publish("usage", conversation, usageEvent{conversation, used, window, time.Now().UTC()})
-	}
-}
-
-// compactionEvent is one step of a compaction, without the text of its summary: events outlive what they tell of.
-type compactionEvent struct {
-	Conversation string `json:"conversation"`
-	channel.Event
-	Time time.Time `json:"time"`
-}
-
-// Compaction publishes a step of a compaction, and how full the window is if that changed it.
-func (e *Events) Compaction(conversation string, c channel.Event) {
-	c.Summary = ""
-	e.publish("compaction", conversation, compactionEvent{conversation, c, time.Now().UTC()})
-	if c.State == compactor.EventApplied || c.State == compactor.EventUndone || c.State == compactor.EventRewritten {
-		e.publishUsage(conversation, c.AfterTokens, c.Window)
-	}
 }
 
 type memoryEvent struct {
@@ -262,7 +271,7 @@ func (e *Events) serve(w http.ResponseWriter, r *http.Request) error {
 			return bad("kinds = %q: must be one or more of %s, separated by commas.", q.Get("kinds"), strings.Join(allKinds, ", "))
 		}
 	}
-	watcher := e.watch(r.Header.Get("Last-Event-ID"))
+	watcher := e.watch(r.Header.Get("Last-Event-ID"), q.Get("attends"))
 	if watcher == nil {
 		return problem(http.StatusServiceUnavailable, "%d clients are watching already. Close some.", maxWatchers)
 	}
@@ -271,7 +280,11 @@ func (e *Events) serve(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("X-Accel-Buffering", "no")
 	alive := time.NewTicker(heartbeat)
 	defer alive.Stop()
-	text := "retry: 2000\n\n" // milliseconds until a client reconnects
+	text := "retry: 2000\n" // milliseconds until a client reconnects
+	if r.Header.Get("Last-Event-ID") == "" {
+		text += fmt.Sprintf("id: %d\n", e.newest()) // for a client that is disconnected before the first event
+	}
+	text += "\n"
 	for {
 		if _, err := io.WriteString(w, text); err != nil || http.NewResponseController(w).Flush() != nil {
 			return nil

@@ -76,6 +76,9 @@ func bodyLimit(r *http.Request) int64 {
 	if takesFiles(r) {
 		return maxUpload
 	}
+	if r.Context().Value(trusted{}) != nil {
+		return maxLocalBody
+	}
 	return maxBody
 }
 

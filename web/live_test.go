@@ -76,6 +76,7 @@ func TestEvents(t *testing.T) {
 func TestWatcherResumes(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	w := r.watch("")
+	w.until(t, "id: ") // where the stream begins
 	r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: 1})
 	id := strings.TrimPrefix(w.until(t, "id: "), "id: ")
 	r.events.publish(kindMemory, "terminal:a", memoryEvent{ID: 2, Content: "a secret"})
@@ -117,7 +118,7 @@ func TestWatchersAreLimited(t *testing.T) {
 	}
 
 	for n := range maxWatchers + 1 {
-		check.Equal(t, fmt.Sprintf("watcher %d is accepted", n+1), r.events.watch("") != nil, n < maxWatchers)
+		check.Equal(t, fmt.Sprintf("watcher %d is accepted", n+1), r.events.watch("", "") != nil, n < maxWatchers)
 	}
 }
 
@@ -130,7 +131,7 @@ func FuzzLastEventID(f *testing.F) {
 		f.Add(id)
 	}
 	f.Fuzz(func(t *testing.T, id string) {
-		w := e.watch(id)
+		w := e.watch(id, "")
 		e.unwatch(w)
 		n := len(w)
 		for one := range w {
@@ -190,7 +191,7 @@ func TestMessageDuringAnAnswerIsShown(t *testing.T) {
 func TestReplyIsStreamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := NewEvents()
-		w := e.watch("")
+		w := e.watch("", "")
 		defer e.unwatch(w)
 		reply := NewChat(e).Reply(pane, nil)
 		reply.Show("one")

@@ -16,7 +16,7 @@ func TestLog(t *testing.T) {
 		a.Value = slog.StringValue(strings.ReplaceAll(a.Value.String(), "secret", "***"))
 		return a
 	}
-	watcher := r.events.watch("")
+	watcher := r.events.watch("", "")
 	log := slog.New(r.events.Logged(slog.DiscardHandler)).With("conversation", garden)
 	log.Debug("too_much")
 	log.Info("answered", "turn", 3, "event", compactor.Event{ID: 7, Summary: "We plant tulips.", Set: []compactor.Summary{{Text: "We plant tulips."}}})

@@ -62,7 +62,7 @@ func operation(r route) object {
 	}
 	if r.events != nil {
 		var all []*jsonschema.Schema
-		for _, event := range []any{turnEvent{}, usageEvent{}, compactionEvent{}, memoryEvent{}, logLine{}, channel.Task{}, replyEvent{}} {
+		for _, event := range []any{turnEvent{}, usageEvent{}, compactionEvent{}, memoryEvent{}, logLine{}, channel.Task{}, replyEvent{}, acceptedEvent{}, spentEvent{}} {
 			all = append(all, schemaOf(reflect.TypeOf(event)))
 		}
 		stream := content("text/event-stream", object{"oneOf": all})

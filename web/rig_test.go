@@ -82,6 +82,7 @@ type rigOptions struct {
 	model     func(ctx context.Context, n int, req llm.Request) (llm.Response, error)
 	before    func(r *rig)      // called before the server runs
 	terminal  channel.Connector // nil: a silent one
+	local     Local             // makes the connector of terminals real, with this as the terminal of the process
 	replied   func(conversation string, to []string, text string, failure bool)
 }
 
@@ -113,6 +114,11 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	settings := config.Default()
 	settings.Agents[0].MaxOutputTokens = 500
 	r.settings.Store(&settings)
+	var terminals *Terminals
+	if o.local != nil {
+		terminals = NewTerminals(r.events, o.local, nil)
+		o.terminal = terminals
+	}
 	r.hub = channel.New(channel.Options{
 		Store: r.store, Agent: func(string) channel.Agent {
 			now := agent
@@ -128,7 +134,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	r.server = New(Options{
 		Hub: r.hub, Store: r.store, Settings: r.settings.Load,
 		Events: r.events, Listener: listener, Token: o.token, Hosts: o.hosts, Log: log, Version: "test", MCPWrites: o.mcpWrites,
-		Health: well, Debug: well, Connectors: o.platforms, Tools: o.tools,
+		Health: well, Debug: well, Terminals: terminals, Connectors: o.platforms, Tools: o.tools,
 		Files: func() platform.Files { return platform.Files{Tokens: 500, Pictures: true} },
 	})
 	r.url = "http://" + listener.Addr().String()

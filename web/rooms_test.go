@@ -53,7 +53,7 @@ func (r *rig) purge(conversation string) {
 func TestDeletionDuringAnAnswer(t *testing.T) {
 	more := make(chan bool)
 	r := newRig(t, rigOptions{model: slow(more)})
-	events := r.events.watch("")
+	events := r.events.watch("", "")
 	r.send("ponder the pond")
 	for e := range events { // until the turn has started
 		if turn, ok := e.data.(turnEvent); ok && turn.State == "started" {

@@ -110,7 +110,11 @@ func (t *router) stream(pattern string, h handler) {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(t.streams, cancel)()
-		return h(streamWriter{w}, r.WithContext(ctx))
+		err := h(streamWriter{w}, r.WithContext(ctx))
+		if err != nil && ctx.Err() != nil && r.Context().Err() == nil {
+			return channel.ErrClosed
+		}
+		return err
 	})
 }
 

@@ -22,14 +22,16 @@ type Options struct {
 	Store    *store.Store
 	Settings func() *config.Settings // the current settings
 	Events   *Events
-	Listener net.Listener   // the server closes it; nil: no address
-	Local    net.Listener   // a socket that only the bot's user can open, who has full access without a token; the server closes it; nil: none
-	Token    string         // the token that clients must send; "": none, allowed only on loopback
-	Hosts    []string       // host names that browsers may use, besides localhost and IP addresses
-	Proxies  []netip.Prefix // reverse proxies, whose X-Forwarded-For names the client
-	Log      *slog.Logger
-	Version  string
-	Database string // a mark of the database, by which a program beside the bot recognizes its own; "": none
+
+	Terminals *Terminals     // nil: conversations of terminals cannot be used over HTTP
+	Listener  net.Listener   // the server closes it; nil: no address
+	Local     net.Listener   // a socket that only the bot's user can open, who has full access without a token; the server closes it; nil: none
+	Token     string         // the token that clients must send; "": none, allowed only on loopback
+	Hosts     []string       // host names that browsers may use, besides localhost and IP addresses
+	Proxies   []netip.Prefix // reverse proxies, whose X-Forwarded-For names the client
+	Log       *slog.Logger
+	Version   string
+	Database  string // a mark of the database, by which a program beside the bot recognizes its own; "": none
 
 	Models func(ctx context.Context) (Offered, error) // the models of the configured servers; nil: not known
 

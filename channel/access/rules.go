@@ -24,6 +24,7 @@ const (
 type Rules struct {
 	Respond        func(conversation string) Respond // nil: RespondMention everywhere
 	Access         map[string]Access                 // by connector name
+	NoTurnLimit    string                            // the connector whose people TurnsPerMinute does not concern; "": none
 	TurnsPerMinute int                               // of one person, across all conversations; 0: no limit
 	CallsPerHour   int                               // model calls for one conversation; a quarter is reserved for turns; 0: no limit
 	Money          Money                             // what models cost, and how much may be spent

@@ -24,7 +24,8 @@ func newAsk(a *app) *cobra.Command {
 		Short: "Ask one question, and print the answer",
 		Long: `Ask the bot one question in one of the terminal's channels, and print the answer. The words of
 the question are joined; "-" stands for what standard input contains. The conversation continues
-where it stopped, and the bot saves the question like any message in cairn chat.
+where it stopped, and the bot saves the question like any message in cairn chat. A bot that runs
+already answers it.
 
 Standard output has the answer and nothing else. Exit code 1: there is no answer; standard error
 says why. Open tasks of other agents and unfinished compactions resume at the next start.`,
@@ -48,25 +49,12 @@ func (a *app) ask(cmd *cobra.Command, o terminal.Options, words []string) (err e
 	}
 	o.Out = a.out
 	o.Err = a.err
-	if err := a.openWeb(); err != nil {
-		return err
-	}
 	connector, err := terminal.New(o)
 	if err != nil {
 		return usage(err)
 	}
 	a.terminal.Store(connector)
-	ctx, bot, err := a.start(cmd.Context(), a.logger(a.err, slog.LevelError), withoutTurnLimit, connector)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, bot.close()) }()
-	bot.serveBeside(bot.newWeb(bot.newHealth(ctx, nil)))
-	err = connector.Run(ctx, bot.hub, bot.log)
-	if errors.Is(err, context.Canceled) {
-		return context.Cause(ctx)
-	}
-	return err
+	return a.talk(cmd.Context(), connector, a.logger(a.err, slog.LevelError), func(context.Context, *bot) {})
 }
 
 // question returns the words as a text, with the standard input in place of "-".

@@ -82,6 +82,9 @@ func (a *app) start(ctx context.Context, log *slog.Logger, rules func(*config.Se
 		return nil, nil, err
 	}
 	if err := b.openHub(ctx, connectors); err != nil {
+		if b.web != nil {
+			b.web.close()
+		}
 		return nil, nil, errors.Join(err, b.store.Close())
 	}
 	b.ctx, b.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -145,7 +148,7 @@ func (b *bot) openHub(ctx context.Context, connectors []channel.Connector) error
 		if err := b.web.listen(ctx, settings, b.log); err != nil {
 			return err
 		}
-		o.Connectors = append(o.Connectors, b.web.chat)
+		o.Connectors = append(o.Connectors, b.web.chat, b.web.terminals)
 		o.Observers = append(o.Observers, b.web.events)
 		o.Waiting = b.web.events.Asked
 		o.Task = b.web.events.Task

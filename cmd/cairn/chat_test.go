@@ -67,7 +67,7 @@ func TestChatJSON(t *testing.T) {
 	p.write("config.toml", fmt.Sprintf("[web]\nlisten = %q\n", address))
 	check.HasPrefix(t, "health at the web address", p.must("", "health"), `{"ok":true`)
 	// The port is in use too; the folder matters more.
-	second := p.fails(exitInUse, fmt.Sprintf("process %d holds data/cairn.lock", l.cmd.Process.Pid), "chat")
+	second := p.fails(exitInUse, fmt.Sprintf("process %d holds data/cairn.lock", l.cmd.Process.Pid), "upgrade")
 	check.Equal(t, "output of a second bot", second.out, "")
 	check.Contains(t, "the transcript beside a bot", p.must("", "transcript"), "I like tea")
 	l.stop()

@@ -43,7 +43,11 @@ func TestCommandsOnPostgres(t *testing.T) {
 
 	l := p.start("chat", "--json")
 	l.ask(`{"text":"hello","id":"1"}`, `"reply"`)
-	p.fails(exitInUse, "stop it, or name another schema", "chat")
+	check.Contains(t, "an answer beside the bot", p.must("", "ask", "hello"), "Hello")
+	elsewhere := p // as another machine, which has no socket of that bot
+	elsewhere.dir = t.TempDir()
+	elsewhere.write("config.toml", p.read("config.toml"))
+	elsewhere.fails(exitInUse, "stop it, or name another schema", "chat")
 	check.Contains(t, "beside the bot", p.must("", "recall", "tea"), "oolong")
 	l.end()
 	p.must("", "purge", "--channel", "terminal:general", "--yes")

@@ -70,7 +70,7 @@ func (w *helpWriter) Write(text []byte) (int, error) {
 
 func newRoot(a *app) *cobra.Command {
 	configured := []*cobra.Command{
-		newChat(a), newAsk(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newCompactions(a),
+		newChat(a), newAsk(a), newAttach(a), newImport(a), newSimulate(a), newChannels(a), newContext(a), newUsage(a), newTranscript(a), newCompactions(a),
 		newMemories(a), newRecall(a), newBackup(a), newRestore(a), newCopy(a), newUpgrade(a), newPurge(a), newModels(a), newRun(a), newHealth(a), newMCP(a),
 	}
 	for _, cmd := range configured {

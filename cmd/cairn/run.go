@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -72,7 +73,7 @@ doctor shows, to hand over and stop.`,
 }
 
 func (a *app) runOnce(ctx context.Context) (err error) {
-	if err := a.openWeb(); err != nil {
+	if err := a.openWeb(nil, nil); err != nil {
 		return err
 	}
 	log := a.logger(a.err, slog.LevelInfo)
@@ -221,10 +222,11 @@ const defaultChannel = "general"
 func newChat(a *app) *cobra.Command {
 	o := terminal.Options{}
 	cmd := &cobra.Command{
-		Use:   "chat [--channel NAME] [--user NAME] [--plain] [--json] [--web ADDRESS]",
+		Use:   "chat [--channel NAME] [--user NAME] [--plain] [--json [--deltas]] [--web ADDRESS]",
 		Short: "Chat with the bot",
 		Long: `Chat with the bot in one of the terminal's channels. The conversation continues where it
-stopped. Edits of the settings file apply from the next turn on.
+stopped. Edits of the settings file apply from the next turn on. If a bot runs already, cairn chat
+talks to it, beside others; if that ends, it goes on with the next one, or becomes the bot.
 
 At a terminal, / shows the commands; Enter chooses one. @PATH attaches a file, Tab completes its
 name. Alt-Enter starts a new line, the arrow keys and Ctrl-R search the history, Ctrl-C stops an
@@ -236,7 +238,8 @@ to standard output. At the end of the input, the bot finishes its work and exits
 With --json, each line of input is an object, of which only text is required:
   {"channel":"general","user":"Ada","text":"hello","id":"1","time":"2026-01-31T15:04:05Z","mention":true,"dm":false}
 Each line of output is an object of type accepted, reply, compaction, memory, usage, task,
-notice or error. Channels run in parallel. A message with a known id is not processed twice.`,
+notice or error, with --deltas also delta. Channels run in parallel. A message with a known id is
+not processed twice.`,
 		Example: `  cairn chat --channel garden --user Ada
   printf 'I prefer tea.\nWhat do I prefer?\n' | cairn chat
   echo '{"text":"hello","id":"42"}' | cairn chat --json`,
@@ -245,6 +248,7 @@ notice or error. Channels run in parallel. A message with a known id is not proc
 	cmd.Flags().StringVar(&o.Channel, "channel", defaultChannel, "`NAME` of the channel")
 	cmd.Flags().StringVar(&o.User, "user", cmp.Or(os.Getenv("USER"), "you"), "`NAME` of the person who talks")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "read and write JSON Lines")
+	cmd.Flags().BoolVar(&o.Deltas, "deltas", false, "with --json: write answers while they are made, too")
 	cmd.Flags().BoolVar(&o.Plain, "plain", false, "plain lines, for screen readers and simple terminals")
 	a.addWeb(cmd)
 	return cmd
@@ -254,8 +258,8 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	if _, err := terminalChannel(o.Channel); err != nil { // else `cairn context` with this name would show another one
 		return err
 	}
-	if err := a.openWeb(); err != nil {
-		return err
+	if o.Deltas && !o.JSON {
+		return usage(errors.New("--deltas is for --json"))
 	}
 	o.Plain = o.Plain || os.Getenv("TERM") == "dumb"
 	o.In = a.in
@@ -267,8 +271,13 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 			return fmt.Errorf("make data folder: %w", err)
 		}
 	}
-	var running *bot // set before the connector runs
-	o.Files = func() platform.Files { return running.files() }
+	var running atomic.Pointer[bot] // nil: another process runs the bot
+	o.Files = func() (platform.Files, error) {
+		if b := running.Load(); b != nil {
+			return b.files(), nil
+		}
+		return platform.Files{}, errors.New(terminal.TextNoFiles)
+	}
 	connector, err := terminal.New(o)
 	if err != nil {
 		return usage(err)
@@ -287,23 +296,15 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 	if err != nil {
 		return usage(err)
 	}
-	ctx, bot, err := a.start(cmd.Context(), log, withoutTurnLimit, connector)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, bot.close()) }()
-	readers.bot.Store(bot)
-	bot.readers = readers
-	running = bot
-	if isTerminal(a.err) {
-		bot.say = func(line string) { fmt.Fprintln(connector.Notes(), terminal.Printable(a.secrets.mask(line))) }
-	}
-	bot.checkModels()
-	bot.watchSettings(!isTerminal(a.in)) // closing a terminal sends SIGHUP, which must end the program
-	bot.runUpkeep()
-	bot.serveBeside(bot.newWeb(bot.newHealth(ctx, nil)))
-	if err := connector.Run(ctx, bot.hub, log); !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return context.Cause(ctx)
+	return a.talk(cmd.Context(), connector, log, func(_ context.Context, b *bot) {
+		readers.bot.Store(b)
+		b.readers = readers
+		running.Store(b)
+		if isTerminal(a.err) {
+			b.say = func(line string) { fmt.Fprintln(connector.Notes(), terminal.Printable(a.secrets.mask(line))) }
+		}
+		b.checkModels()
+		b.watchSettings(!isTerminal(a.in)) // closing a terminal sends SIGHUP, which must end the program
+		b.runUpkeep()
+	})
 }

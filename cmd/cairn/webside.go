@@ -27,13 +27,15 @@ type webSide struct {
 	token    string
 	events   *web.Events
 	chat     *web.Chat
+
+	terminals *web.Terminals
 }
 
-// openWeb prepares the web server.
-func (a *app) openWeb() error {
+// openWeb prepares the web server. local is the terminal of this process, and earlier what that knows: see web.NewTerminals.
+func (a *app) openWeb(local web.Local, earlier *web.Attachment) error {
 	events := web.NewEvents()
 	events.Mask = a.secrets.attr
-	side := &webSide{events: events, chat: web.NewChat(events)}
+	side := &webSide{events: events, chat: web.NewChat(events), terminals: web.NewTerminals(events, local, earlier)}
 	if address := a.settings.Web.Listen; address != "" {
 		token, err := a.settings.WebToken()
 		err = cmp.Or(err, config.CheckWeb(address, token))
@@ -72,7 +74,7 @@ func (w *webSide) close() {
 func (b *bot) newWeb(health *health) *web.Server {
 	w := b.web
 	o := web.Options{
-		Hub: b.hub, Store: b.store, Events: w.events, Listener: w.listener, Local: w.local, Token: w.token,
+		Hub: b.hub, Store: b.store, Events: w.events, Terminals: w.terminals, Listener: w.listener, Local: w.local, Token: w.token,
 		Hosts: b.started.Web.Hosts, Proxies: b.started.Web.ProxyNetworks(), Settings: b.settings,
 		Log: b.log, Version: version(), Database: databaseMark(&b.started), Health: health.handler, OpenMetrics: b.started.Health == b.started.Web.Listen,
 		MCPWrites: b.started.Web.MCPWrites, Files: b.files, Connectors: &connectorPage{bot: b, health: health}, Tools: b.tools,

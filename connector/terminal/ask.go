@@ -5,6 +5,7 @@ package terminal
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"slices"
@@ -23,22 +24,19 @@ type asker struct {
 }
 
 func newAsker(o Options, conversation string, who access.Person) *asker {
-	a := &asker{question: o.Question, plain: plain{out: newOutput(o.Out), err: newOutput(o.Err), conversation: conversation, who: who}}
+	a := &asker{question: o.Question, id: rand.Text(), plain: plain{out: newOutput(o.Out), err: newOutput(o.Err), conversation: conversation, who: who}}
 	a.print = func(string) {} // nobody waits for a compaction
 	return a
 }
 
-func (a *asker) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
-	a.client = newClient(hub, log)
-	a.readLanguages(hub)
+func (a *asker) Run(ctx context.Context, bot Bot, log *slog.Logger) error {
+	a.client = client{bot, log}
+	a.readLanguages(bot)
 	return a.out.run(ctx, a.ask)
 }
 
 func (a *asker) ask(ctx context.Context) error {
-	if err := a.hub.Recover(ctx, func(name string) bool { return name == a.conversation }); err != nil {
-		return err
-	}
-	if err := a.hub.Idle(ctx, a.conversation); err != nil {
+	if err := a.bot.Recover(ctx, func(name string) bool { return name == a.conversation }, a.conversation); err != nil {
 		return err
 	}
 	line, err := parseTyped(a.question)
@@ -49,20 +47,23 @@ func (a *asker) ask(ctx context.Context) error {
 		return a.say(ctx, line)
 	}
 	question := inbound(a.who, line.text)
-	a.id = question.ID
+	question.ID = a.id
 	a.waiting.Store(true)
 	defer a.waiting.Store(false)
-	if err := a.deliver(ctx, a.conversation, question); err != nil {
+	if err := a.bot.Deliver(ctx, a.conversation, question); err != nil {
 		return err
 	}
-	if err := a.hub.Idle(ctx, a.conversation); err != nil {
+	if err := a.bot.Answered(ctx, a.conversation, a.id); err != nil {
+		return err
+	}
+	if err := a.bot.Settle(ctx); err != nil { // others may have asked the bot that runs here
 		return err
 	}
 	switch {
 	case a.failure != "":
 		return errors.New(a.failure)
 	case !a.answered:
-		return errors.New(cmp.Or(a.hub.Operator().WhySilent(ctx, a.conversation), "the question was not answered"))
+		return errors.New(cmp.Or(a.bot.WhySilent(ctx, a.conversation), "the question was not answered"))
 	}
 	return nil
 }
@@ -77,7 +78,7 @@ func (a *asker) Interrupt() bool {
 }
 
 func (a *asker) Reply(_ string, to []string) channel.Writer {
-	return askerReply{a, a.id != "" && slices.Contains(to, a.id)}
+	return askerReply{a, slices.Contains(to, a.id)}
 }
 
 // askerReply writes an answer when it is complete.

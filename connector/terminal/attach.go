@@ -40,7 +40,11 @@ func (e *editor) attach(ctx context.Context, m *channel.Inbound, typed string) e
 	}
 	uploads, err := platform.ReadLocal(paths)
 	if err == nil {
-		m.Attachments, err = e.files().Read(ctx, e.conversation, *m, uploads)
+		files, refused := e.files()
+		if refused != nil {
+			return refused
+		}
+		m.Attachments, err = files.Read(ctx, e.conversation, *m, uploads)
 	}
 	if err != nil {
 		return err

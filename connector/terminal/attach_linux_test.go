@@ -20,7 +20,7 @@ func TestFilesAreAttachedByName(t *testing.T) {
 	write("plans/gate.txt", "green")
 	write("plans/x.zip", "PK\x03\x04")
 	write("researcher", "no agent")
-	k := sit(t, Options{Files: func() platform.Files { return platform.Files{Tokens: 100} }}, scripted(says("One.")))
+	k := sit(t, Options{Files: func() (platform.Files, error) { return platform.Files{Tokens: 100}, nil }}, scripted(says("One.")))
 	k.shows(t, "compare @pond.md and @plans/gate.txt, please\r", "One.")
 	k.screen.wait(t, "attached: gate.txt")
 	attached := func(seq int64) []channel.Attachment {
@@ -42,7 +42,7 @@ func TestFilesAreAttachedByName(t *testing.T) {
 func TestPastedTextAttachesNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	check.NoError(t, os.WriteFile("keys.md", []byte("secret"), 0o600))
-	e := &editor{files: func() platform.Files { return platform.Files{Tokens: 100} }}
+	e := &editor{files: func() (platform.Files, error) { return platform.Files{Tokens: 100}, nil }}
 	m := channel.Inbound{ID: "1", Text: "long text @keys.md"}
 	check.NoError(t, e.attach(t.Context(), &m, "[pasted 1: 5000 characters, 3 lines]"))
 	check.Len(t, "attachments", m.Attachments, 0)

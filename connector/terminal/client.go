@@ -1,74 +1,34 @@
-// What the three modes ask of the hub, and notes about its work. Errors are for people: sentences without internals.
+// What all modes share: the headline, the end of the input, and notes about background work.
 
 package terminal
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 
 	"cairn/channel"
-	"cairn/channel/access"
-	"cairn/channel/command"
 	"cairn/channel/report"
 	"cairn/channel/sentences"
-	"cairn/internal/observe"
 )
 
-// client is a mode's access to the hub while it runs.
+// client is a mode's access to the bot while it runs.
 type client struct {
-	hub    *channel.Hub
-	log    *slog.Logger
-	saving *observe.Incident // messages cannot be saved; every sender gets an error
-}
-
-func newClient(hub *channel.Hub, log *slog.Logger) client {
-	return client{hub, log, new(observe.Incident)}
+	bot Bot
+	log *slog.Logger
 }
 
 // headline names a conversation and its model, with the model's window.
 func (c client) headline(ctx context.Context, conversation, language string) string {
-	model, window := channel.ModelIn(ctx, c.hub, conversation)
-	return fmt.Sprintf("Cairn · #%s · %s · %s", shortName(conversation), report.NameOf(Printable(model), window.Tokens),
+	model, window := c.bot.Model(ctx, conversation)
+	return fmt.Sprintf("Cairn · #%s · %s · %s", shortName(conversation), report.NameOf(Printable(model), window),
 		sentences.In(language).Translate("/help for commands, Ctrl-D to quit"))
-}
-
-// deliver passes a message to the hub. The error is a sentence for the sender, or the context's
-// error if the run is ending.
-func (c client) deliver(ctx context.Context, conversation string, m channel.Inbound) error {
-	_, err := c.hub.Deliver(ctx, conversation, m)
-	switch {
-	case err == nil:
-		if c.saving.End() {
-			c.log.Info("writes_recovered")
-		}
-		return nil
-	case ctx.Err() != nil:
-		return err
-	}
-	c.log.Log(ctx, c.saving.Begin(), "save_message_failed", "error", err)
-	return errors.New(c.hub.Operator().Refusal(conversation, err))
-}
-
-// command runs a command. The error is a sentence for the person, or the context's error if the run is
-// ending; the log has the reason.
-func (c client) command(ctx context.Context, conversation string, who access.Person, line string) (command.Answer, error) {
-	answer, _, err := c.hub.Run(ctx, conversation, who, line)
-	if err == nil || ctx.Err() != nil {
-		return answer, err
-	}
-	c.log.Error("command_failed", "error", err)
-	return answer, errors.New(answer.Text)
 }
 
 // drain waits until all requests are done, including tasks.
 func (c client) drain(ctx context.Context, match func(conversation string) bool, language string, note func(text string)) error {
-	if err := c.hub.Drain(ctx); err != nil {
-		return err
-	}
-	return c.hub.Operator().DrainTasks(ctx, match, func(open int) {
+	return c.bot.Drain(ctx, match, func(open int) {
 		text := "waiting for a task; Ctrl-C quits, and the next start resumes it"
 		if open > 1 {
 			text = fmt.Sprintf("waiting for %d tasks; Ctrl-C quits, and the next start resumes them", open)
@@ -82,26 +42,26 @@ type spectator struct {
 	print func(text string)
 
 	mu        sync.Mutex        // guards languages and failed
-	languages *channel.Hub      // knows the language of a conversation; nil before Run: an import does not run the connector
+	languages Bot               // knows the language of a conversation; nil before Run: an import does not run the connector
 	failed    map[string]string // why the last compaction of a conversation failed, unless a model has completed one since
 }
 
-// readLanguages sets the hub that knows the language of each conversation.
-func (s *spectator) readLanguages(hub *channel.Hub) {
+// readLanguages sets the bot that knows the language of each conversation.
+func (s *spectator) readLanguages(bot Bot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.languages = hub
+	s.languages = bot
 }
 
 // language returns the language of a conversation.
 func (s *spectator) language(conversation string) string {
 	s.mu.Lock()
-	hub := s.languages
+	bot := s.languages
 	s.mu.Unlock()
-	if hub == nil {
+	if bot == nil {
 		return channel.DefaultLanguage
 	}
-	return channel.SpokenIn(hub, conversation)
+	return bot.Language(conversation)
 }
 
 func (s *spectator) Accepted(string, string, int64)              {}

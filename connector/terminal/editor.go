@@ -29,7 +29,7 @@ type editor struct {
 	who          access.Person
 	history      string
 	color        bool
-	files        func() platform.Files // see Options
+	files        func() (platform.Files, error) // see Options
 
 	mu       sync.Mutex   // guards everything below; Update must not take it
 	program  *tea.Program // nil: there is no screen, and rows are written directly
@@ -49,9 +49,9 @@ func newEditor(o Options, in, out *os.File, conversation string, who access.Pers
 	return e
 }
 
-func (e *editor) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
-	e.client = newClient(hub, log)
-	e.readLanguages(hub)
+func (e *editor) Run(ctx context.Context, bot Bot, log *slog.Logger) error {
+	e.client = client{bot, log}
+	e.readLanguages(bot)
 	ctx, cancel := context.WithCancel(ctx)
 	defer e.background.Wait()
 	defer cancel() // cancels slow commands
@@ -63,7 +63,7 @@ func (e *editor) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) er
 		_ = e.put(e.dimmed(e.says("finishing the work in progress; Ctrl-C quits immediately")))
 	})
 	defer patience.Stop()
-	return channel.Settle(ctx, e.hub)
+	return bot.Settle(ctx)
 }
 
 // loop handles typed lines until the person leaves. It restores the terminal before it returns, so
@@ -83,14 +83,14 @@ func (e *editor) loop(ctx context.Context) error {
 	}
 	ended := e.start(screen)
 	defer e.stop(ended)
-	waiting, err := channel.Unanswered(ctx, e.hub, e.conversation)
+	waiting, err := e.bot.Unanswered(ctx, e.conversation)
 	if err != nil {
 		return err
 	}
 	for _, text := range waiting { // above their answers
 		_ = e.echo(text)
 	}
-	if err := e.hub.Recover(ctx, func(name string) bool { return name == e.conversation }); err != nil {
+	if err := e.bot.Recover(ctx, func(name string) bool { return name == e.conversation }, ""); err != nil {
 		return err
 	}
 	ctx, end := context.WithCancelCause(ctx)
@@ -100,7 +100,7 @@ func (e *editor) loop(ctx context.Context) error {
 	for {
 		select {
 		case entry := <-lines:
-			line, err := parseTyped(e.expandAnswer(entry.text))
+			line, err := parseTyped(e.expandAnswer(ctx, entry.text))
 			if line.quit {
 				return nil
 			}
@@ -166,10 +166,13 @@ func (e *editor) stop(screen context.Context) {
 var answers = map[string]string{"y": "/allow ", "yes": "/allow ", "n": "/deny ", "no": "/deny "}
 
 // expandAnswer returns the command that "y" or "n" means while a question is pending; otherwise text itself.
-func (e *editor) expandAnswer(text string) string {
+func (e *editor) expandAnswer(ctx context.Context, text string) string {
 	command := answers[strings.ToLower(strings.TrimSpace(text))]
-	if approvals := e.hub.Operator().Approvals(e.conversation); command != "" && len(approvals) > 0 {
-		return command + approvals[0].Code
+	if command == "" {
+		return text
+	}
+	if code := e.bot.Approval(ctx, e.conversation); code != "" {
+		return command + code
 	}
 	return text
 }
@@ -189,7 +192,7 @@ func (e *editor) say(ctx context.Context, echoed string, line typed, parseErr er
 	if line.command == "" {
 		return e.sayMessage(ctx, line.text, echoed)
 	}
-	answer, err := e.command(ctx, e.conversation, e.who, line.text)
+	answer, err := e.bot.Command(ctx, e.conversation, e.who, line.text)
 	if err != nil {
 		return e.report(ctx, err)
 	}
@@ -225,15 +228,15 @@ func (e *editor) sayMessage(ctx context.Context, text, typed string) error {
 	e.mu.Lock()
 	e.sendLocked(waitMsg{}) // the screen shows for how long
 	e.mu.Unlock()
-	err := e.deliver(ctx, e.conversation, m)
+	err := e.bot.Deliver(ctx, e.conversation, m)
 	e.background.Go(func() { // after an error, too: an earlier message may still be answered
-		_ = e.hub.Idle(ctx, e.conversation) // after an error there is nothing to stop
+		_ = e.bot.Idle(ctx, e.conversation) // after an error there is nothing to stop
 		e.waiting.CompareAndSwap(message, 0)
 	})
 	if err != nil {
 		return e.report(ctx, err)
 	}
-	if why := e.hub.Operator().WhySilent(ctx, e.conversation); why != "" {
+	if why := e.bot.WhySilent(ctx, e.conversation); why != "" {
 		e.note(why)
 	}
 	return nil
@@ -251,22 +254,21 @@ func (e *editor) report(ctx context.Context, err error) error {
 
 // status returns what the bot is doing, the name of the model that answers, and how full the window is; empty if unknown.
 func (e *editor) status(ctx context.Context) string {
-	doing := e.says(Printable(channel.DoingIn(e.hub, e.conversation)))
-	now, err := e.hub.Operator().Context(ctx, e.conversation)
+	now, err := e.bot.Status(ctx, e.conversation)
+	doing := e.says(Printable(now.Doing))
 	if err != nil {
 		return doing
 	}
-	model := now.Model
-	if now.Fallback != nil {
-		model = now.Fallback.Model
-	}
 	full := sentences.In(e.language(e.conversation)).Sayf("window %s full", fmt.Sprintf("%.0f %%", now.UsedPct))
-	return fmt.Sprintf("%s · %s · %s", doing, Printable(model), full)
+	return fmt.Sprintf("%s · %s · %s", doing, Printable(now.Model), full)
 }
 
 // Interrupt returns false: the editor reads Ctrl-C as a key.
 func (e *editor) Interrupt() bool                       { return false }
 func (e *editor) note(text string)                      { _ = e.write(e.dimmed(text)) }
+func (e *editor) Follows(conversation string) bool      { return conversation == e.conversation }
+func (e *editor) attends() string                       { return e.conversation }
+func (e *editor) tell(text string)                      { e.note("cairn: " + e.says(text)) }
 func (e *editor) Attended(string) bool                  { return !e.left.Load() }
 func (e *editor) Reply(string, []string) channel.Writer { return &stream{editor: e} }
 

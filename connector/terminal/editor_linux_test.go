@@ -261,7 +261,7 @@ func TestEditorEnds(t *testing.T) {
 		before := check.Must(unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS))(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
-		check.Error(t, s.connector.Run(ctx, s.hub, s.log), context.Canceled)
+		check.Error(t, s.connector.Run(ctx, Here(s.hub, s.log), s.log), context.Canceled)
 		after := check.Must(unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS))(t)
 		check.Equal(t, "the state of the terminal afterwards", *after, *before)
 	})

@@ -111,7 +111,7 @@ func sit(t *testing.T, o Options, model llm.Model, before ...func(*session)) *ke
 		}
 	})
 	ctx, cancel := context.WithCancel(t.Context())
-	runs.Go(func() { k.ended <- k.connector.Run(ctx, k.hub, k.log) })
+	runs.Go(func() { k.ended <- k.connector.Run(ctx, Here(k.hub, k.log), k.log) })
 	t.Cleanup(func() {
 		cancel()
 		runs.Wait()

@@ -31,9 +31,9 @@ type plain struct {
 	waiting      atomic.Bool // for an answer, which Ctrl-C stops
 }
 
-func (p *plain) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
-	p.client = newClient(hub, log)
-	p.readLanguages(hub)
+func (p *plain) Run(ctx context.Context, bot Bot, log *slog.Logger) error {
+	p.client = client{bot, log}
+	p.readLanguages(bot)
 	return p.out.run(ctx, p.loop)
 }
 
@@ -42,10 +42,7 @@ func (p *plain) loop(ctx context.Context) error {
 	if p.prompt != "" {
 		p.note(p.headline(ctx, p.conversation, p.language(p.conversation)))
 	}
-	if err := p.hub.Recover(ctx, isCurrent); err != nil {
-		return err
-	}
-	if err := p.hub.Idle(ctx, p.conversation); err != nil {
+	if err := p.bot.Recover(ctx, isCurrent, p.conversation); err != nil {
 		return err
 	}
 	_ = p.out.write(p.prompt) // a failed write ends the run, see output
@@ -75,7 +72,7 @@ func (p *plain) say(ctx context.Context, line typed) error {
 		return nil
 	}
 	if line.command != "" {
-		answer, err := p.command(ctx, p.conversation, p.who, line.text)
+		answer, err := p.bot.Command(ctx, p.conversation, p.who, line.text)
 		if err != nil {
 			return err
 		}
@@ -83,13 +80,14 @@ func (p *plain) say(ctx context.Context, line typed) error {
 	}
 	p.waiting.Store(true)
 	defer p.waiting.Store(false)
-	if err := p.deliver(ctx, p.conversation, inbound(p.who, line.text)); err != nil {
+	message := inbound(p.who, line.text)
+	if err := p.bot.Deliver(ctx, p.conversation, message); err != nil {
 		return err
 	}
-	if why := p.hub.Operator().WhySilent(ctx, p.conversation); why != "" {
+	if why := p.bot.WhySilent(ctx, p.conversation); why != "" {
 		p.note(why)
 	}
-	return p.hub.Idle(ctx, p.conversation)
+	return p.bot.Answered(ctx, p.conversation, message.ID)
 }
 
 // Interrupt stops the answer that a person waits for.
@@ -101,10 +99,15 @@ func (p *plain) Interrupt() bool {
 	return true
 }
 
+// Follows returns false for a pipe: what others say is no output of its lines.
+func (p *plain) Follows(conversation string) bool {
+	return p.prompt != "" && conversation == p.conversation
+}
+
 // stop stops the running turn, beside the loop, which waits for it.
 func (p *plain) stop() {
 	go func() {
-		if _, err := p.command(context.Background(), p.conversation, p.who, "/stop"); err != nil {
+		if _, err := p.bot.Command(context.Background(), p.conversation, p.who, "/stop"); err != nil {
 			p.note("cairn: " + p.says(err.Error()))
 		}
 	}()
@@ -128,6 +131,14 @@ func inbound(who access.Person, text string) channel.Inbound {
 func completeLines(text string) string { return strings.TrimRight(Printable(text), "\n") + "\n" }
 
 func (p *plain) note(text string) { _ = p.err.write(completeLines(text)) }
+
+func (p *plain) attends() string { return "" }
+
+func (p *plain) tell(text string) {
+	if p.prompt != "" {
+		p.note("cairn: " + p.says(text))
+	}
+}
 
 // Attended returns false: the next line is read only after the reply.
 func (p *plain) Attended(string) bool { return false }

@@ -75,7 +75,7 @@ func TestPlainEnds(t *testing.T) {
 		check.NoError(t, s.hub.Idle(t.Context(), "terminal:general"))
 		s.lose(t)
 		p := s.connector.mode.(*plain)
-		p.client = newClient(s.hub, s.log)
+		p.client = client{Here(s.hub, s.log), s.log}
 		check.ErrorContains(t, "the result", p.say(t.Context(), typed{text: "hello"}), "was not accepted. Send it again later.")
 		s.logged.wait(t, "database is closed")
 	})
@@ -84,7 +84,7 @@ func TestPlainEnds(t *testing.T) {
 		s := open(t, Options{In: in}, scripted(echo))
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
-		check.Error(t, s.connector.Run(ctx, s.hub, s.log), context.Canceled)
+		check.Error(t, s.connector.Run(ctx, Here(s.hub, s.log), s.log), context.Canceled)
 		_ = in.Close()
 	})
 	t.Run("the next start answers what was left, and only this channel's", func(t *testing.T) {

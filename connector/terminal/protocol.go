@@ -43,6 +43,11 @@ type (
 		Model string `json:"model"`
 		report.Expense
 	}
+	deltaLine struct {
+		To      []string `json:"to,omitempty"`
+		Text    string   `json:"text"`              // behind what came before
+		Restart bool     `json:"restart,omitempty"` // what came before no longer counts
+	}
 	taskLine struct {
 		Task channel.Task `json:"task"`
 	}
@@ -64,24 +69,25 @@ type protocol struct {
 	out           *output
 	err           io.Writer
 	channel, user string         // of lines that do not set them
+	deltas        bool           // answers are also written while they are made
 	answers       platform.Cache // output of recent commands, by commandKey, so that a repeated command does not run twice
 	inputEnded    atomic.Bool    // the input has ended
 }
 
 func newProtocol(o Options) *protocol {
-	return &protocol{in: o.In, out: newOutput(o.Out), err: o.Err, channel: shortName(o.Channel), user: o.User}
+	return &protocol{in: o.In, out: newOutput(o.Out), err: o.Err, channel: shortName(o.Channel), user: o.User, deltas: o.Deltas}
 }
 
 func shortName(conversation string) string { return strings.TrimPrefix(conversation, prefix) }
 
-func (p *protocol) Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error {
-	p.client = newClient(hub, log)
+func (p *protocol) Run(ctx context.Context, bot Bot, log *slog.Logger) error {
+	p.client = client{bot, log}
 	return p.out.run(ctx, p.loop)
 }
 
 func (p *protocol) loop(ctx context.Context) error {
 	ours := func(name string) bool { return strings.HasPrefix(name, prefix) }
-	if err := p.hub.Recover(ctx, ours); err != nil {
+	if err := p.bot.Recover(ctx, ours, ""); err != nil {
 		return err
 	}
 	room := semaphore.NewWeighted(maxWaiting)
@@ -124,9 +130,9 @@ func (p *protocol) loop(ctx context.Context) error {
 // handle handles one line after the earlier lines of its channel. A command waits until they are answered.
 func (p *protocol) handle(ctx context.Context, r request) error {
 	if r.command == "" {
-		return p.deliver(ctx, r.conversation, r.inbound())
+		return p.bot.Deliver(ctx, r.conversation, r.inbound())
 	}
-	_ = p.hub.Idle(ctx, r.conversation) // where that fails the command fails too, and says why
+	_ = p.bot.Idle(ctx, r.conversation) // where that fails the command fails too, and says why
 	return p.answer(ctx, r)
 }
 
@@ -135,7 +141,7 @@ func (p *protocol) answer(ctx context.Context, r request) error {
 	if line, known := p.answers.Find(r.commandKey()); known {
 		return p.out.write(line)
 	}
-	answer, err := p.command(ctx, r.conversation, access.Person{ID: r.User, Name: r.User, Manager: true}, r.text)
+	answer, err := p.bot.Command(ctx, r.conversation, access.Person{ID: r.User, Name: r.User, Manager: true}, r.text)
 	if err != nil {
 		return err
 	}
@@ -185,6 +191,9 @@ func lineOf(kind, channel string, fields any) (string, error) {
 	return strings.Replace(b.String(), "}\n{", ",", 1), nil // one object
 }
 
+// Follows returns false: a program reads what answers its own lines.
+func (p *protocol) Follows(string) bool { return false }
+
 // Interrupt returns false: programs stop an answer with a command.
 func (p *protocol) Interrupt() bool { return false }
 
@@ -206,10 +215,14 @@ func (p *protocol) Used(name, kind, model string, e report.Expense) {
 	p.emit("usage", name, usageLine{kind, model, e})
 }
 
+func (p *protocol) attends() string { return prefix }
+
+func (p *protocol) tell(string) {}
+
 func (p *protocol) Attended(string) bool { return !p.inputEnded.Load() }
 
 func (p *protocol) Reply(conversation string, to []string) channel.Writer {
-	return protocolReply{p.out, shortName(conversation), slices.Clone(to)}
+	return &protocolReply{out: p.out, channel: shortName(conversation), to: slices.Clone(to), deltas: p.deltas}
 }
 
 // protocolReply writes a reply as one line when it is complete. After a crash the line may be
@@ -218,9 +231,12 @@ type protocolReply struct {
 	out     *output
 	channel string
 	to      []string
+	deltas  bool
+	shown   string // the text so far
+	restart bool   // the next delta starts again
 }
 
-func (r protocolReply) Send(ctx context.Context, piece channel.Piece) (string, error) {
+func (r *protocolReply) Send(ctx context.Context, piece channel.Piece) (string, error) {
 	kind := "reply"
 	fields := any(replyLine{piece.Reply, r.to, piece.Text})
 	if channel.IsNotice(piece) {
@@ -237,5 +253,24 @@ func (r protocolReply) Send(ctx context.Context, piece channel.Piece) (string, e
 	return piece.Reply, r.out.send(ctx, text)
 }
 
-func (protocolReply) Show(string) {}
-func (protocolReply) Cancel()     {}
+// Show writes what has been added to the text.
+func (r *protocolReply) Show(text string) {
+	if !r.deltas || text == r.shown {
+		return
+	}
+	added, continues := strings.CutPrefix(text, r.shown)
+	if !continues {
+		r.Cancel()
+		added = text
+	}
+	if line, err := lineOf("delta", r.channel, deltaLine{r.to, added, r.restart}); err == nil {
+		_ = r.out.write(line) // a failed write ends the run, see output
+	}
+	r.shown = text
+	r.restart = false
+}
+
+func (r *protocolReply) Cancel() {
+	r.restart = r.restart || r.shown != ""
+	r.shown = ""
+}

@@ -165,7 +165,7 @@ func TestProtocolFailures(t *testing.T) {
 	t.Run("a message that could not be written is told in a sentence, and the run goes on", func(t *testing.T) {
 		s := open(t, Options{JSON: true}, scripted(echo))
 		p := s.connector.mode.(*protocol)
-		p.client = newClient(s.hub, s.log)
+		p.client = client{Here(s.hub, s.log), s.log}
 		s.lose(t)
 		for _, text := range []string{"hello", "/context"} {
 			r := check.Must(p.parse(Line{Number: 1, Text: `{"id":"1","text":"` + text + `"}`}))(t)

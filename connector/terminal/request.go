@@ -59,7 +59,7 @@ func (p *protocol) parse(in Line) (r request, err error) {
 		r, err = decode(in.Text)
 	}
 	if err == nil {
-		err = p.complete(&r)
+		err = r.complete(p.channel, p.user)
 	}
 	return r, err
 }
@@ -90,11 +90,12 @@ func decode(text string) (r request, err error) {
 	return r, nil
 }
 
-func (p *protocol) complete(r *request) (err error) {
+// complete applies the defaults, and checks all fields.
+func (r *request) complete(channel, user string) (err error) {
 	if strings.TrimSpace(r.Text) == "" {
 		return errors.New("text is missing or empty")
 	}
-	r.conversation, err = Conversation(cmp.Or(r.Channel, p.channel))
+	r.conversation, err = Conversation(cmp.Or(r.Channel, channel))
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func (p *protocol) complete(r *request) (err error) {
 		return err
 	}
 	r.Channel = shortName(r.conversation)
-	r.User = cmp.Or(r.User, p.user)
+	r.User = cmp.Or(r.User, user)
 	if err := checkUser(r.User); err != nil {
 		return err
 	}
@@ -133,6 +134,38 @@ func (p *protocol) complete(r *request) (err error) {
 		return errors.New("/quit is for people at a terminal: close the input instead")
 	}
 	return err
+}
+
+// Message is what a program says in a conversation, with the fields of a line of JSON.
+type Message struct {
+	Conversation, User, Text, ID string
+
+	Time       string // "": now
+	Mention    *bool  // nil: true
+	DM         bool
+	Compaction map[string]any
+}
+
+// Parse returns the message for the bot, or the command that its text is; "": none.
+func (m Message) Parse() (in channel.Inbound, command string, err error) {
+	r := request{
+		Channel: m.Conversation, User: m.User, Text: m.Text, ID: m.ID, Time: m.Time, Mention: m.Mention, DM: m.DM, Compaction: m.Compaction,
+	}
+	if err := r.complete("", ""); err != nil {
+		return in, "", err
+	}
+	if r.command != "" {
+		return in, r.text, nil
+	}
+	return r.inbound(), "", nil
+}
+
+// Escaped returns a text that Parse returns as a message with this text.
+func Escaped(text string) string {
+	if _, spoken := command.Spoken(text); commandWord(strings.TrimSpace(text)) != "" && !spoken {
+		return "/" + strings.TrimSpace(text)
+	}
+	return text
 }
 
 // quitWords leave the chat. They exist only in the terminal, so command.All does not contain them.

@@ -31,11 +31,12 @@ type Options struct {
 	Channel  string // a conversation's short name: "general"
 	User     string // name of the person who talks
 	JSON     bool   // JSON Lines for input and output
+	Deltas   bool   // with JSON: answers are also written while they are made
 	Plain    bool   // no line editor, colour or movement of the cursor, even at a terminal
 	Question string // the only message; nothing is read from In
 	History  string // file of the typed lines; empty: they are not stored
 
-	Files func() platform.Files // reads files that are named with @ at the line editor; nil: none are
+	Files func() (platform.Files, error) // reads files that are named with @ at the line editor; nil: none are
 }
 
 // Terminal is the connector. It has four modes: a line editor if input and output are terminals,
@@ -49,10 +50,14 @@ type mode interface {
 	// If ctx ends first, it returns ctx's error: accepted messages are on disk and are answered at the
 	// next start. A failed write of the output ends it in the same way, except at a person's terminal.
 	// Details that people should not see go to log.
-	Run(ctx context.Context, hub *channel.Hub, log *slog.Logger) error
+	Run(ctx context.Context, bot Bot, log *slog.Logger) error
 	Reply(conversation string, to []string) channel.Writer
+	// Follows reports whether it shows also what other terminals cause in a conversation.
+	Follows(conversation string) bool
 	// Interrupt reports whether a SIGINT meant an answer, which it stops, and not the program.
 	Interrupt() bool
+	attends() string
+	tell(text string) // a person, in the language of the conversation; nobody else
 	note(text string)
 }
 
@@ -97,6 +102,18 @@ func (t *Terminal) Name() string { return Name }
 
 // Split returns the reply in one piece: a terminal has no length limit.
 func (t *Terminal) Split(text string) []string { return []string{text} }
+
+// Moved tells a person that another process runs the bot now: this one, or not.
+func (t *Terminal) Moved(here bool) {
+	text := "the bot has ended where it ran; it goes on in another process"
+	if here {
+		text = "the bot has ended where it ran; it goes on here"
+	}
+	t.tell(text)
+}
+
+// Attends returns the conversations in which somebody answers questions: one, or "terminal:" for all; "": none.
+func (t *Terminal) Attends() string { return t.attends() }
 
 // Notes returns a writer for lines to the operator, such as the log's: it writes to Err without
 // breaking the line that is being typed.

@@ -119,7 +119,7 @@ func (s *session) run(t *testing.T) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	return s.connector.Run(ctx, s.hub, s.log)
+	return s.connector.Run(ctx, Here(s.hub, s.log), s.log)
 }
 
 // messages returns what is stored of a conversation.
