@@ -106,7 +106,7 @@ func (e *jsonExport) end(w io.Writer, summaries []store.ListedCompaction) {
 type markdownExport struct{}
 
 func (markdownExport) begin(w io.Writer, name, called string) {
-	fmt.Fprintf(w, "# %s\n\n%s, exported %s\n", chat.OneLine(called), name, time.Now().Format("2 January 2006 15:04"))
+	fmt.Fprintf(w, "# %s\n\n%s, exported %s\n", chat.OneLine(called), name, chat.ZonedTime(time.Now()))
 }
 
 // ownHeading matches a line that looks like the heading of a message.
@@ -128,7 +128,7 @@ func (markdownExport) message(w io.Writer, m chat.Message) {
 		return
 	}
 	text := ownHeading().ReplaceAllString(strings.Join(parts, "\n\n"), `$1\$2`) // no text can imitate another message
-	fmt.Fprintf(w, "\n## %s · %s · #%d\n\n%s\n", who, m.Time.Format("2006-01-02 15:04"), m.Seq, text)
+	fmt.Fprintf(w, "\n## %s · %s · #%d\n\n%s\n", who, chat.Time(m.Time), m.Seq, text)
 }
 
 func (markdownExport) end(w io.Writer, summaries []store.ListedCompaction) {
