@@ -276,7 +276,7 @@ func (a *app) chat(cmd *cobra.Command, o terminal.Options) (err error) {
 		if b := running.Load(); b != nil {
 			return b.files(), nil
 		}
-		return platform.Files{}, errors.New(terminal.TextNoFiles)
+		return platform.Files{}, terminal.ErrNoFiles
 	}
 	connector, err := terminal.New(o)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"cairn/channel"
 	"cairn/channel/access"
 	"cairn/channel/command"
+	"cairn/channel/sentences"
 	"cairn/internal/observe"
 )
 
@@ -54,10 +55,12 @@ type Status struct {
 	UsedPct float64 // of its window
 }
 
-// What terminals say of a bot that ended, or runs elsewhere, in English; sentences.In translates it.
+// ErrNoFiles says that another process runs the bot, to which a terminal cannot send files.
+var ErrNoFiles error = sentences.Problem{Text: "Files can be attached only where cairn chat runs the bot itself. Send this one on the dashboard."}
+
+// What terminals say of a bot that ended, in English; sentences.In translates it.
 const (
 	TextLostCommand = "The bot ended while it worked on that. Look whether it was done." // of a command whose outcome is not known
-	TextNoFiles     = "Files can be attached only where cairn chat runs the bot itself. Send this one on the dashboard."
 	TextLostReason  = "There is no answer, and the bot ended before it could say why. Ask again."
 )
 
