@@ -2,7 +2,6 @@ package channel
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"cairn/channel/access"
@@ -87,8 +86,5 @@ func (t *turn) warnPayer(ctx context.Context, m chat.Message, b access.Budget) e
 		text = "(%s: your budget for today is used up: %s of %s. I will answer you again from %s on.)"
 	}
 	line := t.speaker().Sayf(text, m.Name(), prices.Money(b.Spent), prices.Money(b.Limit), chat.ZonedTime(b.Ends()))
-	return t.sender.post(ctx, fmt.Sprint(allowancePrefix, m.Seq), line)
+	return t.sender.post(ctx, replyID{kind: replyAllowance, of: number(m.Seq)}.String(), line)
 }
-
-// allowancePrefix starts the ids of notices about what a person has spent.
-const allowancePrefix = "allowance-"

@@ -32,7 +32,6 @@ const (
 	ApproveAlways = "always" // before each call
 
 	approvalTime      = 5 * time.Minute // how long a call waits for an answer
-	approvalPrefix    = "approve-"      // starts the ids of the notices that ask for approval
 	maxShownArguments = 200             // tokens of a call's arguments that people see
 )
 
@@ -111,7 +110,7 @@ func (a *approvals) approve(ctx context.Context, t llm.Tool, arguments json.RawM
 // await asks, and returns nil once the call is allowed.
 func (a *approvals) await(ctx context.Context, t llm.Tool, asked *Approval) error {
 	text := a.speaker().Sayf("(May I call %s with %s? /allow %s or /deny %s. I wait %d minutes.)", asked.Tool, literal(asked.Arguments), asked.Code, asked.Code, int(approvalTime.Minutes()))
-	if err := a.post(ctx, approvalPrefix+asked.Code+"."+a.language(), text); err != nil {
+	if err := a.post(ctx, replyID{kind: replyApproval, of: asked.Code, language: a.language()}.String(), text); err != nil {
 		return err
 	}
 	a.log.Info("tool_approval_asked", "tool", t.Name, "code", asked.Code)
@@ -191,30 +190,6 @@ func literal(arguments string) string {
 
 // Button is a command that a connector shows below a message.
 type Button = command.Button
-
-// Buttons returns the buttons below a piece; most pieces have none.
-func Buttons(p Piece) []Button {
-	if p.Part != p.Parts-1 {
-		return nil
-	}
-	if _, of, found := strings.Cut(p.Reply, sourcesMark); found {
-		turn, language, _ := strings.Cut(of, ".")
-		return []Button{{Label: sentences.In(language).Translate("Sources"), Line: "/sources " + turn, Beside: true}}
-	}
-	if landing, found := strings.CutPrefix(p.Reply, landingPrefix); found {
-		return landingButtons(landing)
-	}
-	if saved, found := strings.CutPrefix(p.Reply, savedPrefix); found {
-		return undoButtons(saved)
-	}
-	id, asks := strings.CutPrefix(p.Reply, approvalPrefix)
-	if !asks {
-		return nil
-	}
-	code, language, _ := strings.Cut(id, ".")
-	speaker := sentences.In(language)
-	return []Button{{Label: speaker.Translate("Allow"), Line: "/allow " + code}, {Label: speaker.Translate("Deny"), Line: "/deny " + code}}
-}
 
 // StopButton is the button below an answer while it is written in a conversation; h may be nil.
 func StopButton(h *Hub, conversation string) []Button {

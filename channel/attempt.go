@@ -2,7 +2,6 @@ package channel
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -93,9 +92,10 @@ func (a *attempt) add(text string) {
 // end ends the attempt with its last message, whose seq is next. It returns the id of the reply, which the row of the last text has;
 // "": nobody gets one, because it has nothing to add and nobody requested it, or because it was stopped immediately.
 func (a *attempt) end(last llm.Message, next, turn int64, language string) (reply string) {
-	id := fmt.Sprintf("reply-%d", next)
+	id := replyID{kind: replyAnswer, of: number(next)}
 	if a.hasSources() {
-		id = WithSources(id, turn, language)
+		id.sources = number(turn)
+		id.language = language
 	}
 	last.Text = clean.WithoutNoReply(last.Text, false)
 	a.add(last.Text)
@@ -105,16 +105,8 @@ func (a *attempt) end(last llm.Message, next, turn int64, language string) (repl
 	if len(a.texts) == 0 {
 		return ""
 	}
-	a.messages[a.textAt].ID = id
-	return id
-}
-
-// sourcesMark is in the id of a reply for which tools have found messages or memories; the turn and the language follow, see Buttons.
-const sourcesMark = ".sources-"
-
-// WithSources returns the id of a reply below which a button shows the sources of a turn, by its number.
-func WithSources(reply string, turn int64, language string) string {
-	return fmt.Sprintf("%s%s%d.%s", reply, sourcesMark, turn, language)
+	a.messages[a.textAt].ID = id.String()
+	return id.String()
 }
 
 func (a *attempt) hasSources() bool {

@@ -41,7 +41,7 @@ func TestPastMessagesFollowTheRules(t *testing.T) {
 // A page of history may have a message as it was before an edit that arrives while the page is read.
 func TestEditsAreRepeatedAfterReading(t *testing.T) {
 	records := storetest.NewConversation(t)
-	e := edits{records: records, wake: func() {}}
+	e := edits{records: records, wake: func() {}, forgotten: func(string, []string) {}}
 	text := func() string {
 		page := check.Must(records.Transcript().Page(t.Context(), 1, 10))(t)
 		check.Len(t, "messages", page, 1)

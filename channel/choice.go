@@ -134,15 +134,13 @@ func (h *Hub) rereadAgent(records *store.Conversation) {
 	h.postThreads(records.Name(), (*conversation).reread)
 }
 
-const choicePrefix = "model-" // starts the ids of notices of choices that the settings do not allow any more
-
 // notifyRefused tells people, once for each choice, that the settings do not allow it any more. Threads follow their channel's choice.
 func (t *turn) notifyRefused(ctx context.Context) {
 	chosen := t.agent.choice
 	if !chosen.isRefused() || t.other != nil {
 		return
 	}
-	id := fmt.Sprint(choicePrefix, chosen.At.UnixMilli())
+	id := replyID{kind: replyChoice, of: fmt.Sprint(chosen.At.UnixMilli())}.String()
 	posted, err := t.records.Store().Posted(ctx, id)
 	if err != nil || posted {
 		return // after an error, the next turn does

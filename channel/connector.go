@@ -76,9 +76,10 @@ type Adopter interface {
 	Fresh()
 }
 
-// Forgetter is implemented by connectors that have shown a person's message elsewhere than at its place, such as in a title.
+// Forgetter is implemented by connectors that have shown a person's message elsewhere than at its place, such as in a title, or memories.
 type Forgetter interface {
-	// Forgotten reports that messages of people were deleted or forgotten, by their platform ids. It must not block.
+	// Forgotten reports that messages of people were deleted or forgotten, by their platform ids, and memories, see Outdated: without ids,
+	// memories only. It must not block.
 	Forgotten(conversation string, ids []string)
 }
 

@@ -51,6 +51,9 @@ func (e *edits) write(ctx context.Context, what change) error {
 		return err
 	}
 	seq, changed, err := privacy.Of(e.records).Edit(ctx, *what.edited)
+	if changed {
+		e.forgotten(e.records.Name(), nil)
+	}
 	if changed && seq == 0 { // it waits, and may be incomplete now
 		e.wake()
 	}

@@ -33,10 +33,10 @@ func (e *environment) place(name string, connector Connector, records *store.Con
 	return &site{environment: e, name: name, connector: connector, records: records, log: e.o.Log.With("conversation", name)}
 }
 
-// forgotten has a Forgetter remove what its platform shows of messages that are deleted.
+// forgotten has a Forgetter remove what its platform shows of messages and memories that are deleted.
 func (e *environment) forgotten(name string, ids []string) {
 	forgetter, forgets := e.connectors[connectorOf(name)].(Forgetter)
-	if forgets && len(ids) > 0 {
+	if forgets {
 		forgetter.Forgotten(name, ids)
 	}
 }

@@ -104,7 +104,9 @@ func (e erasure) messagesIn(records *store.Conversation) error {
 		if err != nil {
 			return err
 		}
-		e.hub.forgotten(records.Name(), some.Deleted)
+		if some.Messages+some.Memories > 0 {
+			e.hub.forgotten(records.Name(), some.Deleted)
+		}
 		if some.Done {
 			return nil
 		}

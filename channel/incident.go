@@ -32,9 +32,6 @@ func (i *incident) stall(ctx context.Context, in *voice, awaited string, again b
 	}
 }
 
-// unwellPrefix starts the ids of notices of a failure, each of which is a message of its own.
-const unwellPrefix = "unwell-"
-
 // begin adds a conversation, and returns the log level: a warning for the first.
 func (i *incident) begin(conversation string) slog.Level {
 	i.mu.Lock()
@@ -64,7 +61,7 @@ func (i *incident) notify(ctx context.Context, in *voice, err error, otherwise s
 	i.notified[in.name] = true
 	i.mu.Unlock()
 	if !known {
-		in.say(ctx, unwellPrefix+strconv.FormatInt(time.Now().UnixNano(), 36), databaseWords(err, otherwise), to...)
+		in.say(ctx, replyID{kind: replyUnwell, of: strconv.FormatInt(time.Now().UnixNano(), 36)}.String(), databaseWords(err, otherwise), to...)
 	}
 }
 

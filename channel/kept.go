@@ -77,6 +77,25 @@ func MayRead(ctx context.Context, h *Hub, connector, person string, names []stri
 	return readable, err
 }
 
+// AddShown notes, before it happens, that a person sees memories in a place of their own, some of them as forgotten. current is false if
+// they must not see them any more. After it has happened, KeepShown notes that they see nothing else.
+func AddShown(ctx context.Context, h *Hub, connector, person string, memories, forgotten []int64) (current bool, err error) {
+	if len(memories)+len(forgotten) == 0 {
+		return true, nil
+	}
+	return privacy.In(h.o.Store).AddShown(ctx, store.Person{Connector: connector, ID: person}, memories, forgotten)
+}
+
+// KeepShown notes that a person sees these memories, and no others that were noted.
+func KeepShown(ctx context.Context, h *Hub, connector, person string, memories []int64) error {
+	return privacy.In(h.o.Store).KeepShown(ctx, store.Person{Connector: connector, ID: person}, memories)
+}
+
+// Outdated returns the people of a connector who may see what was deleted, by what AddShown noted: a Forgetter removes it.
+func Outdated(ctx context.Context, h *Hub, connector string) (people []string, err error) {
+	return privacy.In(h.o.Store).Outdated(ctx, connector)
+}
+
 // SettingsOf returns how a conversation is compacted; nothing if nothing is stored of it.
 func SettingsOf(ctx context.Context, h *Hub, conversation string) ([]Setting, error) {
 	all, _, err := h.Operator().Settings(ctx, conversation)

@@ -4,12 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"cairn/channel/access"
 	"cairn/channel/report"
-	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/compactor"
 	"cairn/llm"
@@ -35,21 +33,6 @@ const (
 	ReactionUnanswered Reaction = "unanswered" // the bot may not write here
 	ReactionRemembered Reaction = "remembered" // a memory was saved
 )
-
-const landingPrefix = "landing-" // starts the ids of notices of compactions: the summary and the language follow
-
-// landingButtons returns the buttons below such a notice, by the rest of its id.
-func landingButtons(of string) []Button {
-	summary, language, found := strings.Cut(of, ".")
-	if !found {
-		return nil // of an earlier version
-	}
-	translate := sentences.In(language).Translate
-	return []Button{{Label: translate("Expand"), Line: "/expand " + summary, Beside: true}, {Label: translate("Undo"), Line: "/undo " + summary, Beside: true}}
-}
-
-// noticePrefixes start the ids of the bot's own notices, which answer nothing and report no failure.
-var noticePrefixes = []string{"shortened-", approvalPrefix, "cutoff-", landingPrefix, "budget-", savedPrefix, allowancePrefix, unwellPrefix, choicePrefix}
 
 // post puts a notice into the outbox, by an id under which it is there once. During a turn it goes where the answer goes, such as to
 // a thread. Where the bot may not write, there is none.
@@ -86,7 +69,7 @@ func (s *sender) announce(ctx context.Context, e *compactor.Event, notify, newes
 		if e.Kind == compactor.Placeholder {
 			line = fmt.Sprintf("(I hid %d older messages to make room; their summary follows. Nothing is lost.)", e.Messages)
 		}
-		s.try(ctx, fmt.Sprintf("%s%d.%s", landingPrefix, e.ID, s.language()), line)
+		s.try(ctx, replyID{kind: replyLanding, of: number(e.ID), language: s.language()}.String(), line)
 	case compactor.NotifyReaction:
 		s.react(newest, ReactionSummarized)
 	}
@@ -114,7 +97,7 @@ func (s *sender) warnOwner(ctx context.Context, turn int64) {
 		if !b.NearlySpent() || ruled && !slices.ContainsFunc(s.loop.addressed(turn), byOwner) {
 			continue
 		}
-		id := "budget-" + b.Key() // of the reply; other conversations and later processes recognize it by this id
+		id := replyID{kind: replyBudget, of: b.Key()}.String() // of the reply; other conversations and later processes recognize it by this id
 		posted, err := s.records.Store().Posted(ctx, id)
 		if err == nil && !posted {
 			text := "(%s is nearly used up: %s of %s. When it is used up, I stop answering until %s.)"
@@ -128,12 +111,6 @@ func (s *sender) warnOwner(ctx context.Context, turn int64) {
 			s.log.Warn("notify_owner_failed", "setting", b.Setting, "error", err)
 		}
 	}
-}
-
-// IsNotice reports whether a piece is neither an answer nor the failure of one. A connector that looks for what an
-// earlier process has shown of an answer must not take one for the other.
-func IsNotice(p Piece) bool {
-	return slices.ContainsFunc(noticePrefixes, func(prefix string) bool { return strings.HasPrefix(p.Reply, prefix) })
 }
 
 // notifyShortened tells authors of messages too long for the window that the answer may not cover all of them.
@@ -151,7 +128,7 @@ func (t *turn) notifyShortened(ctx context.Context) {
 		if m.Last > 0 {
 			shown = fmt.Sprintf("the first %d and the last %d", m.First, m.Last)
 		}
-		t.sender.try(ctx, fmt.Sprint("shortened-", m.Seq),
+		t.sender.try(ctx, replyID{kind: replyShortened, of: number(m.Seq)}.String(),
 			fmt.Sprintf("(Your message is too long for the model's context window: the model sees %s of %d characters. All of it is stored.)", shown, m.All))
 	}
 }
@@ -166,5 +143,5 @@ func (t *turn) notifyCutOff(ctx context.Context, finish string) {
 		return
 	}
 	t.log.Info("answer_cut_off", "finish", finish, "turn", t.Seq)
-	t.sender.try(ctx, fmt.Sprint("cutoff-", t.Seq), line)
+	t.sender.try(ctx, replyID{kind: replyCutOff, of: number(t.Seq)}.String(), line)
 }

@@ -3,7 +3,6 @@ package channel
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -16,9 +15,6 @@ import (
 )
 
 // The outcome of a turn is the answer, or its part when someone stopped it, or a sentence on why there is none.
-
-// failedPrefix starts the ids of the sentences that close failed turns.
-const failedPrefix = "notice-"
 
 // close closes a turn whose answer ends with a message.
 func (t *turn) close(ctx context.Context, last llm.Message) error {
@@ -38,7 +34,7 @@ func (t *turn) pass(ctx context.Context) error {
 // fail closes a turn without answer. The sentence is never stored as the assistant's words.
 func (t *turn) fail(ctx context.Context, sentence string) error {
 	t.leaveUnread()
-	o := t.reply(fmt.Sprint(failedPrefix, t.Seq), sentence)
+	o := t.reply(replyID{kind: replyFailed, of: number(t.Seq)}.String(), sentence)
 	o.Failure = true
 	return t.finish(ctx, o)
 }

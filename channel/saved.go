@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"cairn/channel/sentences"
 	"cairn/chat"
 	"cairn/memory"
 	"cairn/store"
@@ -18,9 +17,8 @@ const (
 	SaveNoticeReaction = "reaction" // on the message
 	SaveNoticeLine     = "line"     // below the answer, with buttons that undo it
 
-	savedPrefix  = "saved-" // starts the ids of the lines: the turn, the language and the memories follow
-	maxUndo      = 5        // buttons below a line
-	maxSavedText = 100      // characters of a memory in a line
+	maxUndo      = 5   // buttons below a line
+	maxSavedText = 100 // characters of a memory in a line
 )
 
 // savedInTurn reports a memory that the model of the running turn has saved.
@@ -47,30 +45,24 @@ func (t *turn) noticeSaved(ctx context.Context) {
 	case how == SaveNoticeReaction && len(t.To) > 0:
 		t.sender.react(t.To[len(t.To)-1], ReactionRemembered)
 	case how == SaveNoticeLine:
-		id := fmt.Sprintf("%s%d.%s", savedPrefix, t.Seq, t.language())
+		id := replyID{kind: replySaved, of: number(t.Seq), language: t.language()}
 		var lines []string
 		for _, m := range saved {
-			id += fmt.Sprintf(".%d", m.ID)
+			id.memories = append(id.memories, number(m.ID))
 			lines = append(lines, fmt.Sprintf("%d: %s", m.ID, strings.TrimSuffix(chat.Excerpt(m.Content, maxSavedText), ".")))
 		}
 		text := t.speaker().Sayf("(I have saved this as memory %s. /forget %d undoes that.)", lines[0], saved[0].ID)
 		if len(lines) > 1 {
 			text = t.speaker().Sayf("(I have saved these as memories: %s. /forget and a number undoes one.)", strings.Join(lines, "; "))
 		}
-		if err := t.sender.post(ctx, id, text); err != nil {
-			t.log.Warn("notify_failed", "notice", id, "error", err)
+		if err := t.sender.post(ctx, id.String(), text); err != nil {
+			t.log.Warn("notify_failed", "notice", id.String(), "error", err)
 		}
 	}
 }
 
-// undoButtons returns the buttons below a line, by the rest of its id.
-func undoButtons(of string) (all []Button) {
-	parts := strings.Split(of, ".")
-	if len(parts) < 3 {
-		return nil
-	}
-	undo := sentences.In(parts[1]).Translate("Undo")
-	memories := parts[2:]
+// undoButtons returns the buttons below a line about memories.
+func undoButtons(undo string, memories []string) (all []Button) {
 	for _, id := range memories[:min(len(memories), maxUndo)] {
 		label := undo
 		if len(memories) > 1 {

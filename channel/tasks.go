@@ -93,7 +93,7 @@ func (w taskConnector) Send(ctx context.Context, piece Piece) (id string, err er
 		return "", err
 	}
 	switch {
-	case strings.HasPrefix(piece.Reply, failedPrefix):
+	case parseReplyID(piece.Reply).kind == replyFailed:
 		err = run.End(ctx, store.TaskFailed, strings.TrimSuffix(piece.Text, "."))
 	case !piece.Failure: // otherwise it is a notice, for people
 		err = run.Answer(ctx, piece.Text, piece.To)

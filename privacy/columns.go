@@ -13,6 +13,7 @@ const (
 	ByModel     Fate = "kept: a model's own words, unless they are copies"
 	ByWish      Fate = "kept: it keeps the person out of memories"
 	OnItsWay    Fate = "kept for the minutes that it takes from one process to another"
+	WhileShown  Fate = "kept until a platform shows the person no memory that is gone: it says whose"
 	ForADay     Fate = "kept until the day is over, while the bot runs: it limits what the person may spend"
 	ForAMinute  Fate = "kept for a minute or two, while the bot runs: it limits how often the person is answered"
 )
@@ -50,12 +51,13 @@ var TextColumns = map[string]map[string]Fate{
 		"platform_id": ByPlatform, "author": WithMessage, "reply_to": ByPlatform, "quote": WithSource, "text": WithSource,
 		"attachments": WithMessage, "lines": ByAuthor,
 	},
-	"optouts":      {"author_id": ByWish, "name": ByWish},
-	"erasures":     {"author_id": ByAuthor},
-	"requests":     {"body": OnItsWay, "answer": OnItsWay, "outcome": OnItsWay},
-	"taken_turns":  {"author_id": ForAMinute},
-	"person_usage": {"author_id": ForADay},
-	"tasks":        {"text": WithSource, "author": WithSource, "above": Typed, "own": Typed},
+	"optouts":        {"author_id": ByWish, "name": ByWish},
+	"erasures":       {"author_id": ByAuthor},
+	"requests":       {"body": OnItsWay, "answer": OnItsWay, "outcome": OnItsWay},
+	"taken_turns":    {"author_id": ForAMinute},
+	"person_usage":   {"author_id": ForADay},
+	"shown_memories": {"author_id": WhileShown},
+	"tasks":          {"text": WithSource, "author": WithSource, "above": Typed, "own": Typed},
 }
 
 // OtherColumns are all other columns, by table: numbers, ids of rows, and texts that only Cairn or its owner writes.
@@ -94,6 +96,7 @@ var OtherColumns = map[string]string{
 	"inherited":       "conversation place parent from_seq to_seq from_at to_at kind messages role tokens",
 	"unscrubbed":      "id",
 	"optouts":         "connector made_at",
+	"shown_memories":  "connector memory forgotten opted_out",
 	"erasures":        "conversation before upto asked_at",
 	"quotes":          "kind source message",
 	"usage":           "conversation day kind model long requests input cached written output",

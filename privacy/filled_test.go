@@ -84,7 +84,7 @@ func filled(t *testing.T, dir string) (*store.Store, *store.Conversation) {
 // holding returns the columns with a fate other than to be kept that contain the secret, or that do not.
 func holding(t *testing.T, s *store.Store, has bool) (found []string) {
 	t.Helper()
-	kept := []privacy.Fate{privacy.ByPlatform, privacy.ByModel, privacy.ByWish, privacy.OnItsWay, privacy.ForADay, privacy.ForAMinute}
+	kept := []privacy.Fate{privacy.ByPlatform, privacy.ByModel, privacy.ByWish, privacy.OnItsWay, privacy.ForADay, privacy.ForAMinute, privacy.WhileShown}
 	for table, columns := range privacy.TextColumns {
 		for column, fate := range columns {
 			text := "CAST(" + column + " AS TEXT)"

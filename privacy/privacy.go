@@ -41,6 +41,25 @@ func (ps Everyone) OptedOut(ctx context.Context, who store.Person) (out bool, er
 	return out, store.Fail("look whether a person has opted out of memories", err)
 }
 
+// AddShown notes that a person is about to see memories in a place of their own, before they are shown: their texts go with the memories, also
+// after a crash, see Outdated. Some may be shown as forgotten. current is false if one of them is gone by now.
+func (ps Everyone) AddShown(ctx context.Context, who store.Person, memories, forgotten []int64) (current bool, err error) {
+	err = ps.store.Update(ctx, func(tx *store.Tx) { current = tx.Shown(who.Connector).Add(who.ID, memories, forgotten) })
+	return current, store.Fail("note what a person sees", err)
+}
+
+// KeepShown notes that a person sees these memories, and no other.
+func (ps Everyone) KeepShown(ctx context.Context, who store.Person, memories []int64) error {
+	err := ps.store.Update(ctx, func(tx *store.Tx) { tx.Shown(who.Connector).Keep(who.ID, memories) })
+	return store.Fail("note what a person sees", err)
+}
+
+// Outdated returns those who may see a memory that is gone, or memories from before they opted out, by their platform IDs.
+func (ps Everyone) Outdated(ctx context.Context, connector string) (people []string, err error) {
+	err = ps.store.View(ctx, func(tx *store.Tx) { people = tx.Shown(connector).Outdated() })
+	return people, store.Fail("look for what people must see no more", err)
+}
+
 // Erased counts what one step of an erasure deleted.
 type Erased struct {
 	Messages int

@@ -38,6 +38,7 @@ func richStore(t *testing.T) (dir string) {
 	today := usageRow(store.Day(time.Now()), store.ForTurn, "m", 1)
 	today.By = []string{"ann"}
 	check.NoError(t, c.Turns().AddUsage(ctx, []store.Usage{today}))
+	check.NoError(t, s.Update(ctx, func(tx *store.Tx) { tx.Shown("discord").Add("ann", []int64{newest}, nil) }))
 	for table, columns := range storetest.Columns(t, s) {
 		if slices.Contains(store.OfProcesses, table) { // which a copy lacks
 			storetest.Run(t, s, "DELETE FROM "+table)

@@ -458,6 +458,16 @@ CREATE TABLE optouts (
   PRIMARY KEY (connector, author_id)
 ) STRICT, WITHOUT ROWID;
 
+-- Memories that a platform shows a person in a place of their own, such as Slack's Home tab, until it shows them no more. They may be gone.
+CREATE TABLE shown_memories (
+  connector TEXT NOT NULL,
+  author_id TEXT NOT NULL CHECK (author_id <> ''),
+  memory    INTEGER NOT NULL, -- of memories
+  forgotten INTEGER NOT NULL, -- it is shown as one that was forgotten, and may be restored
+  opted_out INTEGER NOT NULL, -- the person had opted out of memories
+  PRIMARY KEY (connector, author_id, memory)
+) STRICT, WITHOUT ROWID;
+
 -- People who want what they said to be gone, until it is, and no gap may bring more of it.
 CREATE TABLE erasures (
   conversation INTEGER NOT NULL REFERENCES conversations (id),

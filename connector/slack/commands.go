@@ -61,6 +61,8 @@ func (r *commands) onSlashCommand(payload json.RawMessage) {
 	r.start(p.TriggerID+p.ResponseURL, c, r.overURL(c, p.ResponseURL, "", called.Public, false))
 }
 
+const commandPrefix = "command-" // starts the marks of answers to commands that people wrote as messages, whose ts follows
+
 const runTimeout = 25 * time.Minute // of a command and the work that it starts: a response_url is valid for 30 minutes
 
 // start runs and answers a command, once by its id. Admins may manage everything, and everyone their direct messages with the bot.
@@ -163,7 +165,7 @@ func (r *commands) asMessage(c typed, written string) platform.Show {
 	ts := ""
 	place := c.place
 	place.Thread = cmp.Or(place.Thread, c.thread)
-	m := mark{Reply: "command-" + written}
+	m := mark{Reply: commandPrefix + written}
 	write := r.api.write
 	return func(ctx context.Context, a command.Answer) error {
 		options := optionsOf(blocks(c, a))

@@ -146,7 +146,7 @@ func (q *events) next(ctx context.Context, batch []event) (n int, store func() e
 // command returns how to run a written command. It comes as a message and as a mention, and each may come to another process.
 func (q *events) command(ctx context.Context, place chat.Place, in channel.Inbound, thread string) (store func() error) {
 	return func() error {
-		first, err := channel.FirstTo(ctx, q.base.Hub, place.String(), "command-"+in.ID)
+		first, err := channel.FirstTo(ctx, q.base.Hub, place.String(), commandPrefix+in.ID)
 		if err != nil || !first {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,8 +29,9 @@ type home struct {
 	times    *times
 	commands *commands
 
-	off     atomic.Bool      // the app has no Home tab
-	failing observe.Incident // a Home tab could not be published
+	off     atomic.Bool                   // the app has no Home tab
+	failing observe.Incident              // a Home tab could not be published
+	looks   platform.KeyedQueue[struct{}] // for tabs that show what was deleted
 
 	mu  sync.Mutex           // guards due
 	due map[string]*homePage // what is to be published, by the person whose view is being published; nil: nothing more
@@ -38,9 +40,10 @@ type home struct {
 // homePage is what the Home tab of a person shows.
 type homePage struct {
 	homeMetadata
-	blank  bool    // nothing of what is kept
-	notice *notice // what a press has come to; nil: nothing was pressed
-	hash   string  // of the view that it replaces; "": of any
+	blank    bool    // nothing of what is kept
+	outdated bool    // nobody asked for it: the tab shows what was deleted
+	notice   *notice // what a press has come to; nil: nothing was pressed
+	hash     string  // of the view that it replaces; "": of any
 }
 
 // homeMetadata is what Slack keeps for the bot with a view.
@@ -52,8 +55,9 @@ type homeMetadata struct {
 
 // notice is the answer to a press, in a place.
 type notice struct {
-	answer command.Answer
-	place  chat.Place
+	answer   command.Answer
+	place    chat.Place
+	memories []int64 // that the command was about: the answer may quote them
 }
 
 // onOpened handles the event that a person has opened a tab of the app (reference/events/app_home_opened).
@@ -73,15 +77,16 @@ func (h *home) onOpened(payload json.RawMessage) {
 }
 
 // clearing returns what shows the answer to a command, and empties the Home tab after one that may have deleted something that it shows.
+// Tabs of others may show that, too.
 func (h *home) clearing(c typed, show platform.Show) platform.Show {
-	called, _, _ := command.Parse(c.line)
 	return func(ctx context.Context, a command.Answer) error {
-		if (called.Name == "forget" || called.Name == "optout") && !a.Refused && !h.off.Load() {
+		if deletes(c.line) && !a.Refused && !h.off.Load() {
 			page := homePage{blank: true}
 			if c.place.Direct() {
 				page.Direct = c.place.Channel
 			}
 			h.publish(c.who.ID, page)
+			h.emptyOutdated()
 		}
 		return show(ctx, a)
 	}
@@ -155,18 +160,40 @@ func (h *home) onAction(p homePayload, page homePage) {
 
 // showing returns what shows the answer to a command in the Home tab.
 func (h *home) showing(person string, page homePage, place chat.Place, line string) platform.Show {
-	called, _, _ := command.Parse(line)
+	called, args, _ := command.Parse(line)
 	return func(_ context.Context, a command.Answer) error {
 		page.blank = page.blank || a.Forgets || called.Name == "optout" && !a.Refused
-		page.notice = &notice{a, place}
+		page.notice = &notice{a, place, memoriesIn(called, args)}
 		h.publish(person, page)
+		if deletes(line) && !a.Refused {
+			h.emptyOutdated()
+		}
 		return nil
 	}
 }
 
+// deletes reports whether a command may delete what Home tabs show.
+func deletes(line string) bool {
+	called, _, _ := command.Parse(line)
+	return called.Name == "forget" || called.Name == "optout"
+}
+
+// memoriesIn returns the numbers of the memories that a command is about.
+func memoriesIn(called command.Command, args string) (ids []int64) {
+	if called.Name != "forget" && called.Name != "memories" {
+		return nil
+	}
+	for _, arg := range strings.Fields(args) {
+		if id, err := strconv.ParseInt(arg, 10, 64); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // tell shows a sentence in the Home tab.
 func (h *home) tell(person string, page homePage, place chat.Place, sentence string) {
-	page.notice = &notice{command.Answer{Text: sentence, Language: untranslated}, place}
+	page.notice = &notice{command.Answer{Text: sentence, Language: untranslated}, place, nil}
 	h.publish(person, page)
 }
 

@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	slackgo "github.com/slack-go/slack"
 
@@ -24,6 +25,9 @@ func (h *home) publish(person string, page homePage) {
 		h.due = make(map[string]*homePage)
 	}
 	_, running := h.due[person]
+	if running && page.outdated {
+		return // the next look at what is outdated will tell
+	}
 	h.due[person] = &page
 	if !running && !h.base.Work.Start(func(ctx context.Context) { h.publishDue(ctx, person) }) {
 		delete(h.due, person)
@@ -46,6 +50,9 @@ func (h *home) publishDue(ctx context.Context, person string) {
 			hash, err := h.publishNow(ctx, person, *page)
 			last = hash
 			h.report(ctx, err)
+			if page.outdated && (isPermanent(err) || unknownMethod(err)) { // such as of a person who is gone
+				h.only(ctx, person, homeView{})
+			}
 		})
 		_ = platform.Sleep(ctx, h.times.home) // when it ends, so does the next publication
 	}
@@ -87,6 +94,15 @@ func (h *home) publishNow(ctx context.Context, person string, page homePage) (ha
 		if err != nil {
 			return "", err
 		}
+		current, err := channel.AddShown(ctx, h.base.Hub, Name, person, view.listed(), view.answered())
+		if err != nil {
+			return "", err
+		}
+		if !current {
+			page.blank = true
+			page.notice = nil
+			continue
+		}
 		request := slackgo.PublishViewContextRequest{UserID: person, View: homeTab(view)}
 		if page.hash != "" {
 			request.Hash = &page.hash
@@ -99,8 +115,34 @@ func (h *home) publishNow(ctx context.Context, person string, page homePage) (ha
 		if err != nil {
 			return "", err
 		}
+		h.only(ctx, person, view)
 		return published.Hash, nil
 	}
+}
+
+// only notes that a person sees nothing but a view. If it fails, the next view is published without need.
+func (h *home) only(ctx context.Context, person string, shown homeView) {
+	err := channel.KeepShown(ctx, h.base.Hub, Name, person, slices.Concat(shown.listed(), shown.answered()))
+	if err != nil {
+		h.base.Log.Debug("note_home_failed", "error", err)
+	}
+}
+
+// emptyOutdated empties, in the background, the Home tabs that may show what was deleted: since this process started, or before it did.
+func (h *home) emptyOutdated() {
+	h.looks.Add("", struct{}{}, func([]struct{}) {
+		ctx := h.base.Work.Ctx
+		if h.base.Work.Wait(ctx) != nil {
+			return
+		}
+		platform.Retry(ctx, platform.Backoff{First: h.times.home, Max: time.Minute}, func() (done bool) {
+			people, err := channel.Outdated(ctx, h.base.Hub, Name)
+			for _, person := range people {
+				h.publish(person, homePage{blank: true, outdated: true})
+			}
+			return err == nil && len(people) == 0 || h.off.Load()
+		})
+	})
 }
 
 // view reads what a page shows.

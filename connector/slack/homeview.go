@@ -41,6 +41,22 @@ type homeView struct {
 	manages bool // the person may change settings of channels
 }
 
+// listed returns the memories that the view lists.
+func (v homeView) listed() (ids []int64) {
+	for _, m := range v.kept.Memories {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+// answered returns the memories that its notice may quote.
+func (v homeView) answered() []int64 {
+	if v.notice == nil {
+		return nil
+	}
+	return v.notice.memories
+}
+
 // homeValue is what a button in the Home tab does.
 type homeValue struct {
 	Line    string `json:"line,omitempty"`    // the command that it runs; "": it shows another page

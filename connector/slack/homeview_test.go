@@ -34,6 +34,7 @@ func fullHome(language string) homeView {
 	v.notice = &notice{
 		command.Answer{Text: "Memory 7 is forgotten: tea & <cake>", Buttons: []command.Button{{Label: "Undo", Line: "/memories restore 7"}}},
 		chat.Place{Connector: Name, Server: "T1", Channel: "C1", Thread: "1700000000.000100"},
+		[]int64{7},
 	}
 	v.kept = channel.Kept{Total: 13, Unasked: true, Out: true, Holding: privacy.Holding{Messages: 21, Memories: 13}, Heard: "slack:T1/D1"}
 	for i, place := range []string{"C1", "C1/1700000000.000100", "D1"} {

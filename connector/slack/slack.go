@@ -166,7 +166,7 @@ func assemble(o Options, base *platform.Base) *Slack {
 		base: base, api: s.api, self: s.self, names: s.names, times: s.times, recent: s.recent, history: s.history, poster: poster,
 		sessions: sessions, queue: queue, reactions: o.Reactions,
 	}
-	s.home = &home{base: base, api: s.api, self: s.self, times: s.times, commands: commands}
+	s.home = &home{base: base, api: s.api, self: s.self, times: s.times, commands: commands, looks: platform.KeyedQueue[struct{}]{Group: base.Work}}
 	commands.home = s.home
 	s.replies = &replies{
 		poster: poster, self: s.self, times: s.times, history: s.history, commands: commands, sessions: sessions, working: o.Working,
@@ -268,6 +268,11 @@ func (s *Slack) takeTurn(ctx context.Context) error {
 	} else {
 		s.sockets.backfill.turn.begin()
 	}
+	s.Work.Start(func(ctx context.Context) {
+		if fleet.StandBy(ctx, Name) == nil {
+			s.home.emptyOutdated() // what the process before has not
+		}
+	})
 	return nil
 }
 

@@ -17,9 +17,15 @@ import (
 // textUntitled is the title of a session whose question is deleted.
 const textUntitled = "Conversation"
 
-// Forgotten implements channel.Forgetter. Slack does not say what the title of a session is, so one that a person has written since is
-// replaced, too.
-func (r *replies) Forgotten(conversation string, ids []string) {
+// Forgotten implements channel.Forgetter.
+func (s *Slack) Forgotten(conversation string, ids []string) {
+	s.replies.untitle(conversation, ids)
+	s.home.emptyOutdated()
+}
+
+// untitle replaces the titles of sessions that begin with messages which are gone. Slack does not say what the title of a session is, so one
+// that a person has written since is replaced, too.
+func (r *replies) untitle(conversation string, ids []string) {
 	r.base.Work.Start(func(ctx context.Context) {
 		if r.base.Work.Wait(ctx) != nil || !r.sessions.exist() {
 			return
