@@ -111,7 +111,7 @@ func (f flow) latestView() g.Node {
 	again := false
 	if n := len(f.list.Messages); n > 0 && len(f.waiting) == 0 && !f.answering {
 		newest := f.list.Messages[n-1].Record
-		again = newest.Role == llm.RoleAssistant || isMine(newest)
+		again = f.last != "" && (newest.Role == llm.RoleAssistant || isMine(newest))
 	}
 	return h.Span(h.ID("latest"), g.Attr("hidden"), h.Data("id", f.last), h.Data("again", map[bool]string{true: "yes"}[again]))
 }

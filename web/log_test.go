@@ -11,11 +11,12 @@ import (
 )
 
 func TestLog(t *testing.T) {
-	r := newRig(t, rigOptions{})
-	r.events.Mask = func(_ []string, a slog.Attr) slog.Attr {
-		a.Value = slog.StringValue(strings.ReplaceAll(a.Value.String(), "secret", "***"))
-		return a
-	}
+	r := newRig(t, rigOptions{before: func(r *rig) {
+		r.events.Mask = func(_ []string, a slog.Attr) slog.Attr {
+			a.Value = slog.StringValue(strings.ReplaceAll(a.Value.String(), "secret", "***"))
+			return a
+		}
+	}})
 	watcher := r.events.watch("", "")
 	log := slog.New(r.events.Logged(slog.DiscardHandler)).With("conversation", garden)
 	log.Debug("too_much")

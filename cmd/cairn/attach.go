@@ -51,7 +51,7 @@ func (a *app) runningNames(ctx context.Context) (names []string) {
 	if a.load() != nil {
 		return nil
 	}
-	bot, err := findBot(ctx, &a.settings)
+	bot, err := a.findRunning(ctx)
 	if bot == nil || err != nil {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (a *app) attach(ctx context.Context, name string, before int) error {
 		return err
 	}
 	f := &follower{app: a, name: name}
-	bot, err := findBot(ctx, &a.settings)
+	bot, err := a.findRunning(ctx)
 	if err != nil {
 		return err
 	}
@@ -112,10 +112,10 @@ func (a *app) attach(ctx context.Context, name string, before int) error {
 }
 
 // awaitBot returns the bot once it runs again.
-func awaitBot(ctx context.Context, a *app) (*remoteBot, error) {
+func awaitBot(ctx context.Context, a *app) (*otherBot, error) {
 	late := time.Now().Add(lostPatience)
 	for {
-		bot, err := findBot(ctx, &a.settings)
+		bot, err := a.findRunning(ctx)
 		switch {
 		case bot != nil || err != nil:
 			return bot, err
@@ -131,7 +131,7 @@ func awaitBot(ctx context.Context, a *app) (*remoteBot, error) {
 }
 
 // begin prints the newest messages.
-func (f *follower) begin(ctx context.Context, bot *remoteBot, before int) error {
+func (f *follower) begin(ctx context.Context, bot *otherBot, before int) error {
 	messages, err := f.messages(ctx, bot, url.Values{"limit": {strconv.Itoa(max(before, 1))}})
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func (f *follower) begin(ctx context.Context, bot *remoteBot, before int) error 
 	return f.print(messages)
 }
 
-func (f *follower) messages(ctx context.Context, bot *remoteBot, query url.Values) (messages []chat.Record, err error) {
+func (f *follower) messages(ctx context.Context, bot *otherBot, query url.Values) (messages []chat.Record, err error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	text, err := bot.api()(ctx, http.MethodGet, "/api/conversations/"+url.PathEscape(f.name)+"/messages", query, nil)
@@ -179,7 +179,7 @@ func (f *follower) print(messages []chat.Record) error {
 const lookEvery = 2 * time.Second
 
 // follow prints what is stored until the bot is lost.
-func (f *follower) follow(ctx context.Context, bot *remoteBot) error {
+func (f *follower) follow(ctx context.Context, bot *otherBot) error {
 	ctx, cancel := context.WithCancel(ctx)
 	changed := make(chan appliedLine)
 	ended := make(chan error, 1)
@@ -216,7 +216,7 @@ func (f *follower) follow(ctx context.Context, bot *remoteBot) error {
 }
 
 // printNew prints the messages that were stored since the newest that was printed.
-func (f *follower) printNew(ctx context.Context, bot *remoteBot) error {
+func (f *follower) printNew(ctx context.Context, bot *otherBot) error {
 	for {
 		messages, err := f.messages(ctx, bot, url.Values{"after": {strconv.FormatInt(f.seq, 10)}, "limit": {strconv.Itoa(maxShownBefore)}})
 		if err != nil || len(messages) == 0 {

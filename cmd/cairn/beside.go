@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -36,9 +37,15 @@ type otherBot struct {
 const answerWithin = 40 * time.Second
 
 // findRunning returns the bot that runs on the database of the settings; nil: none answers.
-func (a *app) findRunning(ctx context.Context) (*otherBot, error) {
+func (a *app) findRunning(ctx context.Context) (*otherBot, error) { return a.findBeside(ctx, false) }
+
+// findToChange is findRunning for a change of what is stored. It takes no bot at an address of this machine for the one of a database that is
+// not here: it may be that of another folder, with the same address.
+func (a *app) findToChange(ctx context.Context) (*otherBot, error) { return a.findBeside(ctx, true) }
+
+func (a *app) findBeside(ctx context.Context, changes bool) (*otherBot, error) {
 	bot, err := atSocket(ctx, a.settings.DataDir)
-	if bot == nil && err == nil && a.settings.Web.Listen != "" && a.mayRunElsewhere() {
+	if bot == nil && err == nil && a.settings.Web.Listen != "" && a.mayRunElsewhere(changes) {
 		bot, err = a.atAddress(ctx)
 	}
 	if bot == nil || err != nil {
@@ -48,14 +55,23 @@ func (a *app) findRunning(ctx context.Context) (*otherBot, error) {
 }
 
 // mayRunElsewhere reports whether a bot that has no socket in the data folder may run on the database: it uses the folder, or the
-// database is on a server or not here. A folder that --data names wrongly is not taken for that.
-func (a *app) mayRunElsewhere() bool {
+// database is on a server, or not here. A folder that --data names wrongly is not taken for that.
+func (a *app) mayRunElsewhere(changes bool) bool {
 	o, err := storeOptions(&a.settings)
 	if err != nil {
 		return false // the command says so
 	}
 	_, err = os.Stat(store.File(o.Dir))
-	return o.Postgres != "" || err != nil && a.flags.data == "" || store.InUse(o.Dir)
+	missing := err != nil
+	notHere := missing && a.flags.data == "" && !(changes && isHere(a.settings.Web.Listen))
+	return o.Postgres != "" || store.InUse(o.Dir) || notHere
+}
+
+// isHere reports whether an address is one of this machine, by its words.
+func isHere(address string) bool {
+	host, _, _ := net.SplitHostPort(reachable(address))
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // atAddress returns the bot at the address of [web], unless it works on another database.

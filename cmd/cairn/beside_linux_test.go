@@ -216,6 +216,7 @@ func TestCommandsBesideABotAtAnAddress(t *testing.T) {
 	lost.dir = t.TempDir() // as on another machine
 	lost.write("config.toml", p.read("config.toml"))
 	check.Contains(t, "without the database", lost.must("", "context", "--channel", "lobby"), "test-model")
+	lost.fails(exitNotFound, "no data", "purge", "--channel", "lobby", "--yes") // the folder beside it may be another bot's
 	l.end()
 	check.Equal(t, "memories", p.count("SELECT count(*) FROM memories WHERE state = 'active'"), 1)
 }

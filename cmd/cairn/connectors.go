@@ -129,7 +129,7 @@ func (a *app) mcp(ctx context.Context, write bool) error {
 		}
 		return serve(a.readAPI)
 	}
-	bot, err := a.findRunning(ctx)
+	bot, err := a.findToChange(ctx)
 	switch {
 	case err != nil:
 		return err

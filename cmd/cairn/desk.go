@@ -94,7 +94,7 @@ func (d *desk) bot(ctx context.Context) (terminal.Bot, error) {
 
 // find connects to a running bot, or starts one.
 func (d *desk) find(ctx context.Context) error {
-	remote, err := findBot(ctx, &d.app.settings)
+	remote, err := d.app.findRunning(ctx)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func (a *app) importFiles(ctx context.Context, name string, files []string) (err
 	}
 	progress := &importProgress{progress: newProgress(a.err)}
 	imported := 0
-	bot, err := a.findRunning(ctx)
+	bot, err := a.findToChange(ctx)
 	switch {
 	case err != nil:
 		return err

@@ -94,7 +94,7 @@ type memoryOwner struct {
 }
 
 func (a *app) changeMemory(ctx context.Context, f stateChange, id int64, confirmed bool) error {
-	bot, err := a.findRunning(ctx)
+	bot, err := a.findToChange(ctx)
 	switch {
 	case err != nil:
 		return err

@@ -143,7 +143,7 @@ func (a *app) importMemories(cmd *cobra.Command, file string) error {
 
 // keepImported has the running bot import memories, or imports them itself.
 func (a *app) keepImported(ctx context.Context, all []memory.Exported) (n memory.ImportResult, err error) {
-	bot, err := a.findRunning(ctx)
+	bot, err := a.findToChange(ctx)
 	switch {
 	case err != nil:
 		return n, err

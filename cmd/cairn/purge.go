@@ -86,7 +86,7 @@ func (a *app) purge(ctx context.Context, p purge) error {
 		}
 		of.Conversation = name
 	}
-	find := a.findRunning
+	find := a.findToChange
 	if p.dryRun {
 		find = a.findReadable
 	}

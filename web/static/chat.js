@@ -85,12 +85,24 @@ async function send(body) {
 
 // What could not be sent keeps its id: the bot may have it, and what is sent again is the same message.
 let unsent = {};
+let packing = false; // files are read, which takes a moment
 
 form.addEventListener("submit", async (e) => {
   e.preventDefault();
+  if (packing) return;
   const message = { text: box.value.trim() };
   if (editing !== "") message.replaces = editing;
-  else if (files.length > 0) message.files = await contents();
+  else if (files.length > 0) {
+    packing = true;
+    try {
+      message.files = await contents();
+    } catch {
+      tell("Not sent: a file cannot be read. Remove it, and attach it again.");
+      return;
+    } finally {
+      packing = false;
+    }
+  }
   if (message.text === "" && !message.files) return;
   const key = JSON.stringify(message);
   message.id = key === unsent.key ? unsent.id : newID();
