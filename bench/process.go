@@ -3,6 +3,7 @@ package main
 import (
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/metrics"
 	"strconv"
@@ -51,12 +52,20 @@ func metric(name string) uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// handles returns the number of open files and sockets; -1 if unknown.
-func handles() int {
+// handles returns the number of open files and sockets; -1 if unknown. The files of the database do not count: as many readers as may be
+// needed at the same time keep them open.
+func handles() (open int) {
 	for _, dir := range []string{"/proc/self/fd", "/dev/fd"} {
-		if entries, err := os.ReadDir(dir); err == nil {
-			return len(entries) - 1 // without the one for the directory itself
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue
 		}
+		for _, entry := range entries {
+			if of, _ := os.Readlink(filepath.Join(dir, entry.Name())); !strings.Contains(filepath.Base(of), ".db") {
+				open++
+			}
+		}
+		return open - 1 // without the one for the directory itself
 	}
 	return -1
 }
