@@ -124,7 +124,7 @@ func TestReplyThatCannotBeStoredIsReported(t *testing.T) {
 // An answer that people have stopped is not written again because the disk refuses what they saw of it.
 func TestStopOutlivesADiskThatRefuses(t *testing.T) {
 	words := strings.Repeat("word ", 1000)
-	for _, ends := range []bool{false, true} { // the process ends before the disk accepts it
+	for _, ends := range []string{"", "the process", "the wait"} { // before the disk accepts it
 		inBubble(t, inSteps(alwaysSay(words), alwaysSay("in full")), func(t *testing.T, r *rig) {
 			log := r.captureLog()
 			r.model.Delay = time.Second
@@ -136,11 +136,22 @@ func TestStopOutlivesADiskThatRefuses(t *testing.T) {
 			check.HasPrefix(t, "what people read", r.lastText(), "I cannot save what I wrote before I was stopped")
 			check.EqualAll(t, "the transcript", r.transcript(), []string{"user: hello"})
 			check.Equal(t, "warnings", log.count("level=WARN"), 1)
-			want := "assistant: word word"
-			if ends {
+			want := "assistant: in full"
+			switch ends {
+			case "the process": // what people saw is gone with it
 				r.stop()
 				r.start()
-				want = "assistant: in full" // what people saw is gone with the process
+			case "the wait": // then the conversation goes on without it
+				time.Sleep(10 * time.Minute)
+				accept()
+				check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))
+				time.Sleep(time.Minute)
+				r.waitForReplies()
+				check.HasPrefix(t, "what people read instead", r.lastText(), "I was interrupted repeatedly")
+				check.Equal(t, "the next answer", r.ask("and now?"), "in full")
+				return
+			default:
+				want = "assistant: word word"
 			}
 			accept()
 			check.NoError(t, r.hub.Recover(t.Context(), func(string) bool { return true }))

@@ -124,11 +124,18 @@ func (t *turn) write(ctx context.Context, o store.Outcome) error {
 	}
 }
 
+// holdTime is how long a stopped answer waits to be written: a disk that is full may be so for a while, but what can never be written must not
+// silence a conversation.
+const holdTime = 10 * time.Minute
+
 // holdStop waits until what the disk has refused may be written again, if that is what people saw of an answer when they stopped it: asked
 // again, the model would write all of it. It reports whether that is worthwhile.
 func (t *turn) holdStop(refused error) bool {
 	isFinal := errors.Is(refused, store.ErrNotFound) || errors.Is(refused, store.ErrOwned) || errors.Is(refused, store.ErrUnknown)
-	if t.outcome != observe.Stopped || isFinal || t.life.Err() != nil {
+	if t.held.IsZero() {
+		t.held = time.Now()
+	}
+	if t.outcome != observe.Stopped || isFinal || t.life.Err() != nil || time.Since(t.held) > holdTime {
 		return false
 	}
 	t.incident.stall(t.life, t.voice, "", false, refused)

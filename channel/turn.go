@@ -59,6 +59,7 @@ type turn struct {
 	lineup   lineup
 	saved    []memory.Memory // what its model has saved
 	half     string          // what an attempt that failed had written; "": nothing
+	held     time.Time       // since when a stopped answer waits to be written, see holdStop; zero: none does
 	attempt  *attempt        // the one that runs, or the last; nil: none has started
 }
 

@@ -127,6 +127,14 @@ func (c *checker) checkModelList(path string, models []string, most int, baseURL
 	}
 }
 
+// warnOfEmpty warns of an agent's empty list that hides one of [llm], as copies of an earlier config.toml have.
+func (c *checker) warnOfEmpty(path string, own, hidden []string) {
+	if c.s.isSet(path) && len(own) == 0 && len(hidden) > 0 {
+		c.report.warn(path, fmt.Sprintf("%s = []: it hides that of [llm]; remove this line to use that", base(path)))
+	}
+}
+
+// checkAgentModel checks the models of an agent.
 func (c *checker) checkAgentModel(path string, agent Agent) {
 	if err := compactor.CheckReasoning("reasoning", agent.Reasoning); err != nil {
 		c.report.problem(path+".reasoning", err.Error())
@@ -140,6 +148,10 @@ func (c *checker) checkAgentModel(path string, agent Agent) {
 		c.checkModel(path+".model", agent.Model, cmp.Or(agent.BaseURL, c.s.LLM.BaseURL))
 	}
 	c.checkModelLists(path, map[string][]string{"fallback": agent.Fallback, "models": agent.Models}, cmp.Or(agent.BaseURL, c.s.LLM.BaseURL), named)
+	if len(c.s.Agents) == 1 { // of several, one may want none
+		c.warnOfEmpty(path+".fallback", agent.Fallback, c.s.LLM.Fallback)
+		c.warnOfEmpty(path+".models", agent.Models, c.s.LLM.Models)
+	}
 	if !named { // otherwise a name without a known prefix is a model of the agent's provider
 		worker := path + ".compaction.model"
 		if !c.s.isSet(worker) {

@@ -1,11 +1,25 @@
 package config
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"cairn/testkit/check"
 )
+
+// The example's agent sets none, so that those of [llm] in a file beside it count.
+func TestExampleHidesNoModels(t *testing.T) {
+	environment(t, nil)
+	example := string(check.Must(os.ReadFile("config.toml"))(t))
+	const own = "[llm]\nbase_url = \"http://s.test/v1\"\nmodel = \"m\"\nfallback = [\"small\"]\nmodels = [\"other\"]\n"
+	s := check.Must(Load(bothFiles(t, example, own)))(t)
+	check.EqualAll(t, "fallback", s.Agents[0].Fallback, []string{"small"})
+	check.EqualAll(t, "models", s.Agents[0].Models, []string{"other"})
+	check.Len(t, "warnings", s.Warnings, 0)
+	s = check.Must(Load(bothFiles(t, "[[agents]]\nid = \"a\"\nfallback = []\nmodels = []\n", own)))(t)
+	check.Len(t, "warnings of lists that hide others", s.Warnings, 2)
+}
 
 func TestFallbackIsInherited(t *testing.T) {
 	environment(t, nil)

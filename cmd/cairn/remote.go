@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"os"
 	"syscall"
 	"time"
 
@@ -63,12 +64,22 @@ func atSocket(ctx context.Context, dir string) (*remoteBot, error) {
 	switch {
 	case err == nil:
 		return &remoteBot{transport: transport, base: "http://localhost", at: path}, conn.Close()
+	case errors.Is(err, syscall.ENOTDIR):
+		return nil, usage(fmt.Errorf("%s is no folder: data_dir and --data name one", dir))
+	case errors.Is(err, fs.ErrPermission) && errors.Is(lookAt(path), fs.ErrPermission):
+		return nil, fmt.Errorf("the data folder %s belongs to another user: run this as that user: %w", dir, fs.ErrPermission)
 	case errors.Is(err, fs.ErrPermission):
 		return nil, fmt.Errorf("%s belongs to a bot of another user: run this as that user: %w", path, fs.ErrPermission)
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED): // refused: its bot was killed
 		return nil, nil
 	}
 	return nil, fmt.Errorf("reach the bot: %w", err)
+}
+
+// lookAt returns why a path cannot be looked at.
+func lookAt(path string) error {
+	_, err := os.Lstat(path)
+	return err
 }
 
 const dialTimeout = time.Second

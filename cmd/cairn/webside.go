@@ -130,8 +130,15 @@ func listenLocal(ctx context.Context, dir string) (net.Listener, error) {
 		_ = other.Close()
 		return nil, nil
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err == nil && info.Mode()&fs.ModeSocket == 0:
+		return nil, fmt.Errorf("%s is not a socket: move it away", path)
+	default: // left behind
+		if err := cmp.Or(err, os.Remove(path)); err != nil {
+			return nil, err
+		}
 	}
 	private := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error { // Linux gives the file the permissions of the socket
 		return c.Control(func(fd uintptr) { _ = syscall.Fchmod(int(fd), 0o600) })

@@ -26,22 +26,30 @@ func (s *Slack) Forgotten(conversation string, ids []string) {
 // untitle replaces the titles of sessions that begin with messages which are gone. Slack does not say what the title of a session is, so one
 // that a person has written since is replaced, too.
 func (r *replies) untitle(conversation string, ids []string) {
-	r.base.Work.Start(func(ctx context.Context) {
-		if r.base.Work.Wait(ctx) != nil || !r.sessions.exist() {
-			return
-		}
-		for _, id := range ids {
-			thread := chat.ParsePlace(conversation)
-			ts, err := r.titled(ctx, thread, id)
-			if err != nil {
-				r.base.Log.Debug("read_title_failed", "error", err)
+	for _, id := range ids { // each by itself: one that fails holds up no other
+		r.base.Work.Start(func(ctx context.Context) {
+			if r.base.Work.Wait(ctx) == nil && r.sessions.exist() {
+				r.untitleOne(ctx, conversation, id)
 			}
-			if ts != "" {
-				thread.Thread = ts
-				r.sessions.untitle(ctx, conversation, thread)
-			}
+		})
+	}
+}
+
+func (r *replies) untitleOne(ctx context.Context, conversation, id string) {
+	thread := chat.ParsePlace(conversation)
+	found := ""
+	platform.Retry(ctx, platform.Backoff{First: time.Second, Max: time.Minute}, func() (done bool) { // the database may be away
+		ts, err := r.titled(ctx, thread, id)
+		found = ts
+		if err != nil {
+			r.base.Log.Debug("read_title_failed", "error", err)
 		}
+		return err == nil
 	})
+	if found != "" {
+		thread.Thread = found
+		r.sessions.untitle(ctx, conversation, thread)
+	}
 }
 
 // titled returns the thread whose session may have a message as its title; "": none has. It is the first question there: outside of
