@@ -27,8 +27,9 @@ the question are joined; "-" stands for what standard input contains. The conver
 where it stopped, and the bot saves the question like any message in cairn chat. A bot that runs
 already answers it.
 
-Standard output has the answer and nothing else. Exit code 1: there is no answer; standard error
-says why. Open tasks of other agents and unfinished compactions resume at the next start.`,
+Standard output has the answer and nothing else. Exit code 1: there is no answer, or a command is
+refused; standard error says why. Open tasks of other agents and unfinished compactions resume at
+the next start.`,
 		Example: `  cairn ask "When do we meet?"
   git diff | cairn ask --channel reviews "What does this change?" -`,
 		Args: args(1, -1),

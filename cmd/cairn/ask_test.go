@@ -29,6 +29,7 @@ func TestAsk(t *testing.T) {
 		{words: "silent", err: "cairn: The model gave no answer.", code: exitFailed},
 		{words: "fail", err: "cairn: The model's server rejects my API key", code: exitFailed},
 		{words: "/contxt", err: "cairn: There is no command /contxt", code: exitFailed},
+		{words: "/pin 999999", err: "cairn: ", code: exitFailed},
 		{words: " ", err: "cairn: the question is empty", code: exitUsage},
 		{words: "-", err: "cairn: the question is empty", code: exitUsage},
 		{words: "--channel||hello", err: "cairn: the name of the channel is empty", code: exitUsage},

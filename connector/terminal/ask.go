@@ -43,8 +43,11 @@ func (a *asker) ask(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if line.command != "" || line.quit {
-		return a.say(ctx, line)
+	if line.quit {
+		return nil
+	}
+	if line.command != "" {
+		return a.runCommand(ctx, line.text)
 	}
 	question := inbound(a.who, line.text)
 	question.ID = a.id
@@ -66,6 +69,19 @@ func (a *asker) ask(ctx context.Context) error {
 		return errors.New(cmp.Or(a.bot.WhySilent(ctx, a.conversation), "the question was not answered"))
 	}
 	return nil
+}
+
+// runCommand prints what a command says; a refusal is an error, for scripts.
+func (a *asker) runCommand(ctx context.Context, text string) error {
+	answer, err := a.bot.Command(ctx, a.conversation, a.who, text)
+	if err != nil {
+		return err
+	}
+	said := complete(ctx, answer)
+	if answer.Refused {
+		return errors.New(said)
+	}
+	return a.out.write(completeLines(said))
 }
 
 // Interrupt stops the answer; a second one ends the program.
