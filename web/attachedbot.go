@@ -166,6 +166,12 @@ func (a *Attached) wait(ctx context.Context, conversation string, query url.Valu
 	a.Attachment.mu.Lock()
 	a.spoken[conversation] = spoken{w.Language, w.Silent}
 	a.Attachment.mu.Unlock()
+	if w.Event == 0 { // another process of the bot has answered
+		a.catchUp(conversation)
+		if a.ctx.Err() != nil {
+			return w, ErrLost
+		}
+	}
 	return w, a.await(ctx, w.Event)
 }
 
