@@ -136,6 +136,9 @@ func (a *Attached) Deliver(ctx context.Context, conversation string, m channel.I
 	if err == nil {
 		f.spoken[conversation] = spoken{f.spoken[conversation].language, taken.Silent}
 	}
+	if taken.Elsewhere { // the events here do not have the answer
+		go func() { _ = a.Answered(a.ctx, conversation, m.ID) }()
+	}
 	return err
 }
 

@@ -262,6 +262,7 @@ func (t *terminals) post(r *request, name string, b messageNew) (taken messageTa
 		return taken, err
 	}
 	r.status = http.StatusAccepted
+	taken.Elsewhere = r.Context().Value(relayed{}) != nil
 	t.connector.arrives(name, in.ID)
 	err = t.bot.Deliver(r.Context(), name, in)
 	taken.Silent = t.bot.WhySilent(r.Context(), name)

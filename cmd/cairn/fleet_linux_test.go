@@ -21,7 +21,7 @@ type pair struct {
 	*platforms
 	t             *testing.T
 	first, second *live
-	folder        folder       // of the second
+	folder        folder // of the second
 	firstFolder   folder
 	asked         atomic.Int32 // how often the model was asked something slow
 }
