@@ -30,6 +30,7 @@ type route struct {
 	types            []string                                  // media types of the file
 	fresh            bool                                      // the conversation in the path may be new
 	slow             bool                                      // no time limit
+	owned            bool                                      // with slow: the owner of the conversation handles it
 }
 
 // param is a parameter of a route.

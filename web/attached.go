@@ -41,6 +41,9 @@ func (f *Attachment) Connect(ctx context.Context, client Client) (*Attached, err
 		a.end()
 		return nil, err
 	}
+	f.mu.Lock()
+	f.guest = true
+	f.mu.Unlock()
 	go a.follow(stream)
 	return a, nil
 }

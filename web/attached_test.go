@@ -44,6 +44,7 @@ func (s *seen) until(t *testing.T, word string, want ...string) {
 func (s *seen) Name() string                                { return "terminal" }
 func (s *seen) Split(text string) []string                  { return []string{text} }
 func (s *seen) Attended(string) bool                        { return false }
+func (s *seen) Talks(string) bool                           { return true }
 func (s *seen) Follows(string) bool                         { return false }
 func (s *seen) Compaction(string, channel.Event)            {}
 func (s *seen) Remembered(string, int64, string, string)    {}

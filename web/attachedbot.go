@@ -136,6 +136,9 @@ func (a *Attached) Deliver(ctx context.Context, conversation string, m channel.I
 	if err == nil {
 		f.spoken[conversation] = spoken{f.spoken[conversation].language, taken.Silent}
 	}
+	if taken.Elsewhere { // the events here do not have the answer
+		go func() { _ = a.Answered(a.ctx, conversation, m.ID) }()
+	}
 	return err
 }
 
@@ -166,6 +169,12 @@ func (a *Attached) wait(ctx context.Context, conversation string, query url.Valu
 	a.Attachment.mu.Lock()
 	a.spoken[conversation] = spoken{w.Language, w.Silent}
 	a.Attachment.mu.Unlock()
+	if w.Event == 0 { // another process of the bot has answered
+		a.catchUp(conversation)
+		if a.ctx.Err() != nil {
+			return w, ErrLost
+		}
+	}
 	return w, a.await(ctx, w.Event)
 }
 

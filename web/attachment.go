@@ -20,6 +20,7 @@ type Attachment struct {
 	mine platform.Cache // messages of this terminal, by messageKey
 
 	mu         sync.Mutex                // guards everything below
+	guest      bool                      // another process has run the bot
 	last       string                    // id of the newest event
 	rows       map[string]int64          // of the newest piece that was handled, by conversation; only those in which this terminal talks
 	unaccepted map[string]postedMessage  // of which no place is known yet, by messageKey
@@ -52,8 +53,24 @@ func (f *Attachment) shows(conversation string, because ...string) bool {
 	if !talks {
 		return false
 	}
-	isMine := func(id string) bool { _, mine := f.mine.Find(messageKey(conversation, id)); return mine }
+	isMine := func(id string) bool { return f.asked(messageKey(conversation, id)) }
 	return len(because) == 0 || f.local.Follows(conversation) || slices.ContainsFunc(because, isMine)
+}
+
+// wasGuest reports whether another process has run the bot; f may be nil.
+func (f *Attachment) wasGuest() bool {
+	if f == nil {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.guest
+}
+
+// asked reports whether a message, by messageKey, is of this terminal.
+func (f *Attachment) asked(key string) bool {
+	_, mine := f.mine.Find(key)
+	return mine
 }
 
 func (f *Attachment) accepted(e acceptedEvent) {

@@ -120,9 +120,10 @@ type messageNew struct {
 }
 
 type messageTaken struct {
-	ID     string `json:"id"`
-	Answer string `json:"answer,omitempty" jsonschema:"of a command"`
-	Silent string `json:"silent,omitempty" jsonschema:"in a conversation of terminals: why the bot does not answer"`
+	ID        string `json:"id"`
+	Answer    string `json:"answer,omitempty" jsonschema:"of a command"`
+	Silent    string `json:"silent,omitempty" jsonschema:"in a conversation of terminals: why the bot does not answer"`
+	Elsewhere bool   `json:"elsewhere,omitempty" jsonschema:"another process of the bot answers in the conversation of terminals: GET …/wait, then GET …/replies"`
 }
 
 // chats are the conversations at this server, to which people and programs write.

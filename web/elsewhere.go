@@ -1,5 +1,5 @@
 // Requests about a conversation that another process of the bot owns: that process handles them, because what a conversation does now is
-// in the memory of its owner. They reach it through the database. Streams are not passed on; they show what is stored.
+// in the memory of its owner. They reach it through the database. Streams of events are not passed on; they show what is stored.
 
 package web
 
@@ -26,6 +26,7 @@ type relayedRequest struct {
 	URL    string
 	Header http.Header
 	Body   []byte
+	Slow   bool // the answer may take any time
 }
 
 type relayedAnswer struct {
@@ -48,8 +49,8 @@ func conversationIn(r *http.Request) string {
 	return r.PathValue("name") // of a page
 }
 
-// byOwner has a request handled by the process that owns the conversation which it is about.
-func (t *router) byOwner(h handler) handler {
+// byOwner has a request handled by the process that owns the conversation which it is about; slow: that may take any time.
+func (t *router) byOwner(h handler, slow bool) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		name := conversationIn(r)
 		if t.fleet == nil || name == "" || r.Context().Value(relayed{}) != nil {
@@ -73,7 +74,7 @@ func (t *router) byOwner(h handler) handler {
 				return err
 			}
 		}
-		err = t.relay(w, r, name, body)
+		err = t.relay(w, r, name, body, slow)
 		if errors.Is(err, store.ErrOwned) && r.Method == http.MethodGet { // the owner is just stopping: what is stored can be shown
 			return here()
 		}
@@ -82,16 +83,19 @@ func (t *router) byOwner(h handler) handler {
 }
 
 // relay passes a request on, and the answer back.
-func (t *router) relay(w http.ResponseWriter, r *http.Request, name string, body []byte) error {
+func (t *router) relay(w http.ResponseWriter, r *http.Request, name string, body []byte, slow bool) error {
 	header := http.Header{}
 	for _, one := range []string{"Accept", "Accept-Language", "Content-Type", "Origin"} {
 		header[one] = r.Header[one]
 	}
-	asked, err := json.Marshal(relayedRequest{r.Method, r.URL.RequestURI(), header, body})
+	asked, err := json.Marshal(relayedRequest{r.Method, r.URL.RequestURI(), header, body, slow})
 	if err != nil {
 		return err
 	}
-	text, _, err := t.fleet.Ask(r.Context(), name, relayRequest, asked)
+	text, conclude, err := t.fleet.Ask(r.Context(), name, relayRequest, asked)
+	if err == nil && conclude != nil {
+		text, err = conclude(r.Context())
+	}
 	if err != nil {
 		return err
 	}
@@ -109,19 +113,26 @@ func (t *router) relay(w http.ResponseWriter, r *http.Request, name string, body
 
 // answerRelayed handles a request that another process has passed on, after it has checked who makes it.
 func (t *router) answerRelayed(ctx context.Context, _ string, body []byte) (answer []byte, conclude func(context.Context) []byte) {
-	text, err := t.handleRelayed(ctx, body)
-	if err != nil {
-		t.log.Warn("relayed_request_failed", "error", err)
-		text = encoded(relayedAnswer{Status: http.StatusInternalServerError})
+	var asked relayedRequest
+	err := json.Unmarshal(body, &asked)
+	handled := func(ctx context.Context) []byte {
+		var text []byte
+		if err == nil {
+			text, err = t.handleRelayed(ctx, asked)
+		}
+		if err != nil {
+			t.log.Warn("relayed_request_failed", "error", err)
+			text = encoded(relayedAnswer{Status: http.StatusInternalServerError})
+		}
+		return text
 	}
-	return text, nil
+	if asked.Slow {
+		return encoded(relayedAnswer{}), handled
+	}
+	return handled(ctx), nil
 }
 
-func (t *router) handleRelayed(ctx context.Context, body []byte) ([]byte, error) {
-	var asked relayedRequest
-	if err := json.Unmarshal(body, &asked); err != nil {
-		return nil, err
-	}
+func (t *router) handleRelayed(ctx context.Context, asked relayedRequest) ([]byte, error) {
 	r, err := http.NewRequestWithContext(context.WithValue(ctx, relayed{}, true), asked.Method, "http://localhost"+asked.URL, bytes.NewReader(asked.Body))
 	if err != nil {
 		return nil, err

@@ -69,6 +69,9 @@ func (e *endpoints) register(t *router) {
 		if r.slow || r.events != nil || r.file != nil {
 			serve = t.stream
 		}
+		if r.owned {
+			serve = func(pattern string, h handler) { t.stream(pattern, t.byOwner(h, true)) }
+		}
 		serve(r.pattern, func(w http.ResponseWriter, req *http.Request) error {
 			q, err := requestOf(req, r.query)
 			if err != nil {

@@ -97,7 +97,7 @@ func (t *router) handle(pattern string, h handler) {
 	t.private(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
 		defer cancel()
-		return t.byOwner(h)(w, r.WithContext(ctx))
+		return t.byOwner(h, false)(w, r.WithContext(ctx))
 	})
 }
 

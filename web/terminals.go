@@ -21,6 +21,8 @@ type Local interface {
 	channel.Connector
 	channel.Observer
 	channel.Attended
+	// Talks reports whether a conversation is one of its own: it shows nothing of others.
+	Talks(conversation string) bool
 	// Follows reports whether it shows also what other terminals cause in a conversation.
 	Follows(conversation string) bool
 }
@@ -34,6 +36,7 @@ type Terminals struct {
 	earlier *Attachment // what the terminal has shown before this process became the bot; nil: nothing
 
 	posted platform.Cache // messages that came over HTTP, by messageKey
+	asked  platform.Cache // those of the terminal of this process
 
 	mu       sync.Mutex      // guards everything below
 	here     map[string]bool // conversations in which the terminal of this process has said something
@@ -67,6 +70,12 @@ func (t *Terminals) Split(text string) []string { return []string{text} }
 
 func messageKey(conversation, id string) string { return conversation + "\x00" + id }
 
+// Asks notes that the terminal of this process says a message in a conversation.
+func (t *Terminals) Asks(conversation, id string) {
+	t.asked.Set(messageKey(conversation, id), "")
+	t.Said(conversation)
+}
+
 // Said notes that the terminal of this process says something in a conversation.
 func (t *Terminals) Said(conversation string) {
 	t.mu.Lock()
@@ -85,21 +94,49 @@ func (t *Terminals) arrives(conversation, id string) {
 // shown returns the terminal of this process if it shows what happens in a conversation because of these messages; without messages,
 // what the bot does there by itself. Otherwise it returns nil.
 func (t *Terminals) shown(conversation string, because ...string) Local {
-	if t.local == nil || t.local.Follows(conversation) {
-		return t.local
-	}
-	if len(because) > 0 {
-		if !slices.ContainsFunc(because, func(id string) bool { _, came := t.posted.Find(messageKey(conversation, id)); return !came }) {
-			return nil
-		}
-		return t.local
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.remote[conversation] && !t.here[conversation] {
+	if t.local == nil || !t.local.Talks(conversation) {
 		return nil
 	}
-	return t.local
+	is := t.local.Follows(conversation)
+	switch {
+	case is:
+	case len(because) > 0:
+		is = slices.ContainsFunc(because, func(id string) bool { return t.isOurs(messageKey(conversation, id)) })
+	case t.earlier.wasGuest():
+		is = t.said(conversation) || t.earlier.shows(conversation)
+	default:
+		is = t.said(conversation) || !t.others(conversation)
+	}
+	if is {
+		return t.local
+	}
+	return nil
+}
+
+func (t *Terminals) said(conversation string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.here[conversation]
+}
+
+// others reports whether other terminals have said something in a conversation.
+func (t *Terminals) others(conversation string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.remote[conversation]
+}
+
+// isOurs reports whether a message is of the terminal of this process. What was left before is, too, unless another process ran the bot
+// since this terminal began: then others may wait for that.
+func (t *Terminals) isOurs(key string) bool {
+	if _, asked := t.asked.Find(key); asked {
+		return true
+	}
+	if t.earlier.wasGuest() {
+		return t.earlier.asked(key)
+	}
+	_, came := t.posted.Find(key)
+	return !came
 }
 
 func (t *Terminals) Attended(conversation string) bool {

@@ -50,6 +50,7 @@ func (t *terminals) routes() []route {
 	for i := range all {
 		all[i].fresh = true
 		all[i].slow = true
+		all[i].owned = all[i].events == nil // the hub passes on commands
 	}
 	return all
 }
@@ -121,7 +122,7 @@ func (t *terminals) now(r *request) (now terminalNow, err error) {
 }
 
 type waited struct {
-	Event    int64  `json:"event" jsonschema:"number of the event before which everything sent was published"`
+	Event    int64  `json:"event" jsonschema:"number of the event before which everything sent was published; 0: another process of the bot answers there, and GET …/replies has it"`
 	Tasks    int    `json:"tasks,omitempty" jsonschema:"that are open"`
 	Silent   string `json:"silent,omitempty" jsonschema:"why the bot does not answer"`
 	Language string `json:"language"`
@@ -158,7 +159,9 @@ func (t *terminals) wait(r *request) (w waited, err error) {
 	}
 	w.Silent = t.bot.WhySilent(ctx, name)
 	w.Language = t.bot.Language(name)
-	w.Event = t.events.mark(name)
+	if ctx.Value(relayed{}) == nil { // events of this process are not those that its reader follows
+		w.Event = t.events.mark(name)
+	}
 	return w, err
 }
 
@@ -168,10 +171,6 @@ type sentList struct {
 
 func (t *terminals) replies(r *request) (list sentList, err error) {
 	name, err := t.conversationOf(r.Request)
-	if err != nil {
-		return list, err
-	}
-	err = t.bot.Recover(r.Context(), only(name), "") // an earlier process may have left something to answer here
 	if err != nil {
 		return list, err
 	}
@@ -194,6 +193,9 @@ func (t *terminals) replies(r *request) (list sentList, err error) {
 		sent.Conversation = name
 		sent.To = p.To
 		list.Replies = append(list.Replies, sent)
+	}
+	if err == nil && len(pieces) == 0 { // an earlier process may have left something to answer; who reads has all before
+		err = t.bot.Recover(r.Context(), only(name), "")
 	}
 	return list, err
 }
@@ -260,6 +262,7 @@ func (t *terminals) post(r *request, name string, b messageNew) (taken messageTa
 		return taken, err
 	}
 	r.status = http.StatusAccepted
+	taken.Elsewhere = r.Context().Value(relayed{}) != nil
 	t.connector.arrives(name, in.ID)
 	err = t.bot.Deliver(r.Context(), name, in)
 	taken.Silent = t.bot.WhySilent(r.Context(), name)

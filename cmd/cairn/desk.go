@@ -217,7 +217,7 @@ type hosted struct {
 }
 
 func (h *hosted) Deliver(ctx context.Context, conversation string, m channel.Inbound) error {
-	h.terminals.Said(conversation)
+	h.terminals.Asks(conversation, m.ID)
 	return h.Bot.Deliver(ctx, conversation, m)
 }
 

@@ -21,7 +21,8 @@ type pair struct {
 	*platforms
 	t             *testing.T
 	first, second *live
-	folder        folder       // of the second
+	folder        folder // of the second
+	firstFolder   folder
 	asked         atomic.Int32 // how often the model was asked something slow
 }
 
@@ -64,6 +65,7 @@ func startPairAt(t *testing.T, first, second string) (p *pair, release func()) {
 		return p.folder.start("run", "--health", "127.0.0.1:0", "--web", "localhost:0")
 	}
 	p.first = start(first)
+	p.firstFolder = p.folder
 	p.open(p.first)
 	p.second = start(second)
 	p.second.logs("standing_by", "discord")

@@ -266,6 +266,7 @@ func (e *editor) status(ctx context.Context) string {
 // Interrupt returns false: the editor reads Ctrl-C as a key.
 func (e *editor) Interrupt() bool                       { return false }
 func (e *editor) note(text string)                      { _ = e.write(e.dimmed(text)) }
+func (e *editor) Talks(conversation string) bool        { return conversation == e.conversation }
 func (e *editor) Follows(conversation string) bool      { return conversation == e.conversation }
 func (e *editor) attends() string                       { return e.conversation }
 func (e *editor) tell(text string)                      { e.note("cairn: " + e.says(text)) }

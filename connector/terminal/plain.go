@@ -99,6 +99,8 @@ func (p *plain) Interrupt() bool {
 	return true
 }
 
+func (p *plain) Talks(conversation string) bool { return conversation == p.conversation }
+
 // Follows returns false for a pipe: what others say is no output of its lines.
 func (p *plain) Follows(conversation string) bool {
 	return p.prompt != "" && conversation == p.conversation

@@ -191,6 +191,9 @@ func lineOf(kind, channel string, fields any) (string, error) {
 	return strings.Replace(b.String(), "}\n{", ",", 1), nil // one object
 }
 
+// Talks returns true for all conversations of terminals: each line names its channel.
+func (p *protocol) Talks(conversation string) bool { return strings.HasPrefix(conversation, prefix) }
+
 // Follows returns false: a program reads what answers its own lines.
 func (p *protocol) Follows(string) bool { return false }
 

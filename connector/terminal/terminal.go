@@ -52,6 +52,8 @@ type mode interface {
 	// Details that people should not see go to log.
 	Run(ctx context.Context, bot Bot, log *slog.Logger) error
 	Reply(conversation string, to []string) channel.Writer
+	// Talks reports whether a conversation is one of this terminal's.
+	Talks(conversation string) bool
 	// Follows reports whether it shows also what other terminals cause in a conversation.
 	Follows(conversation string) bool
 	// Interrupt reports whether a SIGINT meant an answer, which it stops, and not the program.
