@@ -13,6 +13,7 @@ import (
 	"cairn/chat"
 	"cairn/internal/words"
 	"cairn/store"
+	"cairn/transcript"
 )
 
 // Memories are those that one conversation may recall, which changes only its own, or those of all
@@ -36,6 +37,15 @@ type Records struct {
 }
 
 func (ms Memories) Records() Records { return Records{Compactions: ms.c.Compactions(), c: ms.c} }
+
+// Look is Records for whoever only looks at a conversation, which may be open.
+func (ms Memories) Look() Look { return Look{ms.Records()} }
+
+// Look are Records that loading does not change.
+type Look struct{ Records }
+
+// Load returns the snapshot from which the view is rebuilt.
+func (l Look) Load(ctx context.Context) (transcript.Snapshot, error) { return l.Read(ctx) }
 
 // Shared reports whether memories are shared at all, and whether this conversation shares them.
 func (ms Memories) Shared(ctx context.Context) (on, shares bool, err error) {

@@ -92,6 +92,11 @@ func (cs Compactions) Load(ctx context.Context) (transcript.Snapshot, error) {
 			return transcript.Snapshot{}, err
 		}
 	}
+	return cs.Read(ctx)
+}
+
+// Read is Load for whoever only looks: a compaction may be running in the conversation.
+func (cs Compactions) Read(ctx context.Context) (transcript.Snapshot, error) {
 	return View(ctx, cs.c, "load the state", func(tx *Tx) transcript.Snapshot { return cs.c.Summaries(tx).Load() })
 }
 
