@@ -8,6 +8,7 @@ import (
 	"cairn/channel"
 	"cairn/connector/platform"
 	"cairn/testkit/check"
+	"cairn/testkit/storetest"
 )
 
 func TestFilesAreAttachedByName(t *testing.T) {
@@ -21,8 +22,8 @@ func TestFilesAreAttachedByName(t *testing.T) {
 	write("plans/x.zip", "PK\x03\x04")
 	write("researcher", "no agent")
 	k := sit(t, Options{Files: func() (platform.Files, error) { return platform.Files{Tokens: 100}, nil }}, scripted(says("One.")))
-	k.shows(t, "compare @pond.md and @plans/gate.txt, please\r", "One.")
-	k.screen.wait(t, "attached: gate.txt")
+	k.shows(t, "compare @pond.md and @plans/gate.txt, please\r", "attached: gate.txt")
+	k.screen.wait(t, "One.")
 	attached := func(seq int64) []channel.Attachment {
 		c := check.Must(k.store.Find(t.Context(), "terminal:general"))(t)
 		return check.Must(c.Transcript().Message(t.Context(), seq))(t).Attachments
@@ -32,7 +33,11 @@ func TestFilesAreAttachedByName(t *testing.T) {
 	check.Equal(t, "texts", all[0].Text+" "+all[1].Text, "# The pond green")
 	k.shows(t, "see @plans/x.zip\r", "x.zip cannot be read: only pictures") // and nothing is sent
 	k.shows(t, "@researcher ada@pond.md @none.md @plans/ hello\r", "hello") // an agent, an address, no file, a folder
-	check.NoError(t, k.hub.Idle(t.Context(), "terminal:general"))
+	stored := func() bool {
+		_, err := storetest.Find(t, k.store, "terminal:general").Transcript().Message(t.Context(), 3)
+		return err == nil
+	}
+	check.Require(t, check.Soon(stored), "the message is not stored")
 	check.Len(t, "attachments", attached(3), 0)
 	k.shows(t, "@pl\t", "@plans/")
 	k.shows(t, "g\t", "@plans/gate.txt")
