@@ -134,7 +134,7 @@ func TestBotIsKilledUnderAGuest(t *testing.T) {
 			lines := guest.askAll(`{"text":"hello","id":"g1"}`, `"reply"`)
 			check.Contains(t, "the answer", strings.Join(lines, "\n"), `"to":["g1"],"text":"I hear you."`)
 			host.killed()
-			check.Contains(t, "the next answer", guest.ask(`{"text":"more","id":"g2"}`, `"reply"`), `"to":["g2"]`)
+			guest.ask(`{"text":"more","id":"g2"}`, `"to":["g2"]`) // before it, the answer that was being printed may come again
 			rest := append(lines, guest.end()...)
 			replies := map[string]bool{}
 			for _, line := range rest {
