@@ -294,7 +294,7 @@ func ReadContext(ctx context.Context, records *store.Conversation, agent Agent) 
 		return report.Context{}, err
 	}
 	engine, err := compactor.Open(ctx, agent.engine(newWindow(ctx, agent.Model), tools, compactor.Options{
-		Records: memory.Of(records).Look(), Policy: func() compactor.Policy { return policy },
+		Records: memory.Of(records).Records().Look(), Policy: func() compactor.Policy { return policy },
 	}))
 	if err != nil {
 		return report.Context{}, err

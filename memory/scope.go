@@ -39,7 +39,7 @@ type Records struct {
 func (ms Memories) Records() Records { return Records{Compactions: ms.c.Compactions(), c: ms.c} }
 
 // Look is Records for whoever only looks at a conversation, which may be open.
-func (ms Memories) Look() Look { return Look{ms.Records()} }
+func (r Records) Look() Look { return Look{r} }
 
 // Look are Records that loading does not change.
 type Look struct{ Records }

@@ -106,11 +106,6 @@ func TestTerminalsBesideTwoProcesses(t *testing.T) {
 	check.Equal(t, "a question", p.folder.must("", "ask", "three"), "Answer: three\n")
 	check.Contains(t, "a command", p.folder.must("/context\n", "chat"), "running   nothing")
 	check.Contains(t, "JSON Lines", p.folder.must(`{"text":"next","id":"n"}`+"\n", "chat", "--json"), `"to":["n"],"text":"Answer: next"`)
-	program := p.folder.start("chat", "--json")
-	for _, text := range []string{"other", "after"} {
-		check.Contains(t, "JSON Lines, as they come", program.ask(`{"text":"`+text+`","id":"`+text+`"}`, `"reply"`), `"text":"Answer: `+text+`"`)
-	}
-	program.end()
 	p.first.stop()
 	check.Equal(t, "after the owner has ended", p.folder.must("last\n", "chat"), "Answer: last\n")
 	p.second.stop()
