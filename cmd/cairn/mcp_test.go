@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -79,11 +80,18 @@ func TestMCPWithoutBot(t *testing.T) {
 	check.Contains(t, "standard error", l.errs.String(), "no_model_server")
 }
 
+// freeAddress returns an address that nothing listens on. Its port is none that the system gives to those who ask for any: another test
+// would take it.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener := check.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
-	check.NoError(t, listener.Close())
-	return listener.Addr().String()
+	for {
+		listener, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", 20_000+rand.IntN(12_000)))
+		if err != nil {
+			continue
+		}
+		check.NoError(t, listener.Close())
+		return listener.Addr().String()
+	}
 }
 
 func TestMCPBesideBot(t *testing.T) {
