@@ -38,7 +38,7 @@ type Records struct {
 
 func (ms Memories) Records() Records { return Records{Compactions: ms.c.Compactions(), c: ms.c} }
 
-// Look is Records for whoever only looks at a conversation, which may be open.
+// Look is Records for those who only look at a conversation, which may be open.
 func (r Records) Look() Look { return Look{r} }
 
 // Look are Records that loading does not change.

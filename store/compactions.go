@@ -95,7 +95,7 @@ func (cs Compactions) Load(ctx context.Context) (transcript.Snapshot, error) {
 	return cs.Read(ctx)
 }
 
-// Read is Load for whoever only looks: a compaction may be running in the conversation.
+// Read is Load for those who only look: a compaction may be running in the conversation.
 func (cs Compactions) Read(ctx context.Context) (transcript.Snapshot, error) {
 	return View(ctx, cs.c, "load the state", func(tx *Tx) transcript.Snapshot { return cs.c.Summaries(tx).Load() })
 }

@@ -129,7 +129,8 @@ func (a *Attached) saw(id string) {
 func (a *Attached) await(ctx context.Context, event int64) error {
 	for {
 		a.mu.Lock()
-		seen, newer := a.seen, a.newer
+		seen := a.seen
+		newer := a.newer
 		a.mu.Unlock()
 		if seen >= event {
 			return nil

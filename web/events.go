@@ -86,22 +86,8 @@ func (e *Events) send(kind, conversation string, data any, keep bool) {
 		e.last++
 		one.number = e.last
 		kept := one
-		switch d := data.(type) { // a kept event outlives its memory or task
-		case memoryEvent:
-			d.Content = ""
-			kept.data, kept.json = d, encoded(d)
-		case channel.Task:
-			d.Text = ""
-			kept.data, kept.json = d, encoded(d)
-		case compactionEvent:
-			d.Summary = ""
-			kept.data, kept.json = d, encoded(d)
-		case replyEvent: // notices are not in the transcript, from which others can be read
-			if !d.Failure || d.Buttons != nil {
-				d.Text = ""
-				kept.data, kept.json = d, encoded(d)
-			}
-		}
+		kept.data = withoutText(data)
+		kept.json = encoded(kept.data)
 		e.kept = append(e.kept[max(len(e.kept)-keptEvents+1, 0):], kept)
 	}
 	for w := range e.watchers {
@@ -128,6 +114,28 @@ func (e *Events) forget(conversation string) {
 			e.kept[i] = event{kind: kindReset, json: []byte("{}"), number: one.number}
 		}
 	}
+}
+
+// withoutText returns the data of an event without what people and models have written: a kept event outlives that.
+func withoutText(data any) any {
+	switch d := data.(type) {
+	case memoryEvent:
+		d.Content = ""
+		return d
+	case channel.Task:
+		d.Text = ""
+		return d
+	case compactionEvent:
+		d.Summary = ""
+		return d
+	case replyEvent:
+		isNotice := d.Failure && d.Buttons == nil // notices are not in the transcript, from which others can be read
+		if !isNotice {
+			d.Text = ""
+		}
+		return d
+	}
+	return data
 }
 
 func encoded(data any) []byte {

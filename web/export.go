@@ -40,10 +40,12 @@ func (c *rooms) export(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	var to exporter = &jsonExport{}
-	kind, extension := "application/json", "json"
+	kind := "application/json"
+	extension := "json"
 	if r.Get("format") == "markdown" {
 		to = markdownExport{}
-		kind, extension = "text/markdown; charset=utf-8", "md"
+		kind = "text/markdown; charset=utf-8"
+		extension = "md"
 	}
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(called) + "." + extension}))

@@ -20,7 +20,7 @@ const (
 )
 
 // Follow calls event with each event of a conversation until the stream ends, which is an error, or ctx does. It is first called with
-// kind "" once the stream has begun.
+// kind "" once the stream has started.
 func (c Client) Follow(ctx context.Context, conversation string, event func(kind string, data []byte)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

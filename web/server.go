@@ -126,7 +126,7 @@ func (s *Server) Run(ctx context.Context, _ *channel.Hub) error {
 	return nil
 }
 
-// trustLocal gives full access to whoever can open the bot's socket: its permissions are the check.
+// trustLocal gives full access to those who can open the bot's socket: its permissions are the check.
 func trustLocal(ctx context.Context, conn net.Conn) context.Context {
 	if conn.LocalAddr().Network() != "unix" {
 		return ctx

@@ -76,7 +76,7 @@ func isHere(address string) bool {
 
 // atAddress returns the bot at the address of [web], unless it works on another database.
 func (a *app) atAddress(ctx context.Context) (*remoteBot, error) {
-	bot, err := findBot(ctx, &a.settings)
+	bot, err := listening(ctx, &a.settings)
 	if bot == nil || err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ type desk struct {
 
 	ctx  context.Context // of the run
 	end  context.CancelCauseFunc
-	turn chan struct{} // holds one value; whoever takes it may use what follows, and puts it back
+	turn chan struct{} // holds one value; who takes it may use what follows, and puts it back
 
 	now    terminal.Bot                   // nil: none yet, or it was lost
 	guest  *web.Attached                  // now, if another process runs the bot

@@ -28,18 +28,14 @@ type remoteBot struct {
 // api returns its HTTP API.
 func (r *remoteBot) api() web.API { return web.Remote(r.transport, r.base, r.token) }
 
-// findBot returns the running bot; nil: none answers. An error says why one that answers cannot be used.
-func findBot(ctx context.Context, s *config.Settings) (*remoteBot, error) {
-	bot, err := atSocket(ctx, s.DataDir)
-	if bot != nil || err != nil || s.Web.Listen == "" {
-		return bot, err
-	}
+// listening returns the bot that listens at the address of [web]; nil: none answers. An error says why one that answers cannot be used.
+func listening(ctx context.Context, s *config.Settings) (*remoteBot, error) {
 	token, err := s.WebToken()
 	if err != nil {
 		return nil, usage(err)
 	}
 	address := s.Web.Listen
-	bot = &remoteBot{transport: freshConnections("tcp", reachable(address)), base: "http://" + reachable(address), token: token, at: address}
+	bot := &remoteBot{transport: freshConnections("tcp", reachable(address)), base: "http://" + reachable(address), token: token, at: address}
 	limited, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	var refused *web.Problem

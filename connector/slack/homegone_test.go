@@ -129,6 +129,6 @@ func TestTheHomeTabOfWhoIsGoneIsNotTriedForever(t *testing.T) {
 	ts, _ := homeOf(t, r, general, ann)
 	r.w.Fail(slacktest.Fault{Of: "views.publish", Error: "user_not_found", Times: -1})
 	r.w.Delete(general, ts)
-	r.eventually("it is told", func() bool { return strings.Contains(r.Log.String(), "publish_home_failed") })
+	r.eventually("the log says so", func() bool { return strings.Contains(r.Log.String(), "publish_home_failed") })
 	r.eventually("it is given up", func() bool { return len(check.Must(privacy.In(r.Store).Outdated(t.Context(), Name))(t)) == 0 })
 }

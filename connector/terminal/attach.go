@@ -59,11 +59,11 @@ func (e *editor) attach(ctx context.Context, m *channel.Inbound, typed string) e
 func (s *screen) completePath() {
 	typed := s.input.Value()
 	at := strings.LastIndexAny(typed, " \n\t") + 1
-	begun, is := strings.CutPrefix(typed[at:], "@")
-	if !is || begun == "" {
+	path, is := strings.CutPrefix(typed[at:], "@")
+	if !is || path == "" {
 		return
 	}
-	found, err := filepath.Glob(globEscape.Replace(begun) + "*")
+	found, err := filepath.Glob(globEscape.Replace(path) + "*")
 	if err != nil || len(found) == 0 {
 		return
 	}
@@ -77,8 +77,8 @@ func (s *screen) completePath() {
 	if info, err := os.Stat(whole); len(found) == 1 && err == nil && info.IsDir() {
 		whole += "/"
 	}
-	if len(whole) > len(begun) && strings.HasPrefix(whole, begun) && !strings.ContainsAny(whole, " \n\t") {
-		s.input.InsertString(whole[len(begun):])
+	if len(whole) > len(path) && strings.HasPrefix(whole, path) && !strings.ContainsAny(whole, " \n\t") {
+		s.input.InsertString(whole[len(path):])
 	}
 }
 

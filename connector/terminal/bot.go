@@ -20,7 +20,7 @@ type Bot interface {
 	Model(ctx context.Context, conversation string) (name string, window int)
 	// Language returns the language of a conversation, without waiting.
 	Language(conversation string) string
-	// Recover takes up what an earlier process left in the conversations that match, and then returns once the conversation idle is
+	// Recover continues what an earlier process left in the conversations that match, and then returns once the conversation idle is
 	// idle; "": it does not wait.
 	Recover(ctx context.Context, match func(conversation string) bool, idle string) error
 	// Unanswered returns the texts of the messages that wait for an answer, oldest first.
